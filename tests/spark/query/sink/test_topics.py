@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, KafkaError, TopicPartition
+from confluent_kafka.admin import AdminClient
 
 from penstock.api.errors import ConnectError, RetriableError
+from penstock.kafka.clients import admin_like
 from penstock.spark.query.sink.topics import Topics
+from support.kafka.client import Kafka
 
 MANY = [("t", number) for number in range(300)]
 
@@ -78,3 +81,19 @@ def test_a_partition_whose_broker_has_changed_or_just_started_is_asked_for_again
     monkeypatch.setattr("penstock.spark.query.asking.SECONDS", -1)
     with pytest.raises(RetriableError, match=r"^The offsets of t-0 can't be read$"):
         topics(Ranges(None, Answer(KafkaError(code)))).starts(MANY[:1], {})
+
+
+@pytest.mark.integration
+def test_all_requests_for_ids_share_a_client(kafka: Kafka, bootstrap: str) -> None:
+    made: list[AdminClient] = []
+
+    def make() -> AdminClient:
+        made.append(admin_like({"bootstrap.servers": bootstrap}))
+        return made[-1]
+
+    topic, consumer, reset = kafka.create_topic(), Ranges(), {"auto.offset.reset": "earliest"}
+    asked = Topics(consumer, {"topics": topic}, reset, lambda: False, make_admin=make)  # type: ignore[arg-type]
+    found = [asked.ids([topic]) for _ in range(3)]
+    assert found[0] is not None
+    assert found == [found[0]] * 3
+    assert len(made) == 1

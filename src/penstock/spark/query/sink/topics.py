@@ -170,7 +170,9 @@ class Topics:
             return None
         try:
             with self._lock:
-                admin = self._admin = self._admin or self._make_admin()
+                if self._admin is None:  # its truth is that of its length, the number of its events
+                    self._admin = self._make_admin()
+                admin = self._admin
             return topic_ids(admin, topics, IDS_SECONDS)
         except KafkaException as error:
             log.debug("The IDs of topics can't be compared: %s", error)

@@ -43,7 +43,9 @@ class HeldProducer:
         return 0 if self._producer is None else self._producer.flush(seconds)
 
     def _send(self) -> None:
-        producer = self._producer = self._producer or self._make()
+        if self._producer is None:  # its truth is that of its length, the number of its messages
+            self._producer = self._make()
+        producer = self._producer
         held, self._held = self._held, []
         for values, more in held:
             while True:
