@@ -43,16 +43,19 @@ def pausing(run: TaskRun) -> None:
     eventually(lambda: run.host.states[-1:] == ["paused"])
 
 
+@pytest.mark.parametrize("reset", ["earliest", "latest"])
 @pytest.mark.parametrize("paused", [True, False], ids=["paused", "running"])
 def test_all_records_of_the_new_topic_arrive_though_it_has_more_than_the_old_one(
-    kafka: Kafka, bootstrap: str, paused: bool, caplog: pytest.LogCaptureFixture
+    kafka: Kafka, bootstrap: str, paused: bool, reset: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Paused, so that the consumer sees the new topic only when it has more records than were read of the old one."""
     caplog.set_level(logging.WARNING)
     topic, task = kafka.create_topic(), journal()
     kafka.produce(topic, OLD)
-    with TaskRun(task, bootstrap, {"topics": topic, **QUICK}) as run:
-        group = f"connect-{run.connector}"
+    group = f"g-{topic}"
+    kafka.commit(group, topic, 0)
+    begin = {"consumer.override.auto.offset.reset": reset, "consumer.override.group.id": group}
+    with TaskRun(task, bootstrap, {"topics": topic, **QUICK, **begin}) as run:
         eventually(lambda: kafka.committed(group) == {(topic, 0): 3})
         if paused:
             pausing(run)
@@ -84,6 +87,42 @@ def test_a_topic_that_is_created_again_fails_the_task_if_no_start_is_configured(
     kafka.produce(topic, NEW)
     assert f"The topic of {topic}-0 was deleted and created again" in run.failure()
     assert kafka.committed(group) == {}
+
+
+def test_offsets_of_other_topics_are_committed_though_one_was_created_again_without_a_start(
+    kafka: Kafka, bootstrap: str
+) -> None:
+    """The comparison is that of the last commit."""
+    first, second, task = kafka.create_topic(), kafka.create_topic(), journal()
+    kafka.produce(first, OLD)
+    kafka.produce(second, ["other"])
+    group = f"g-{first}"
+    kafka.commit(group, first, 0)
+    kafka.commit(group, second, 0)
+    start = {"consumer.override.auto.offset.reset": "none", "consumer.override.group.id": group}
+    run = TaskRun(
+        task, bootstrap, {"topics": f"{first},{second}", **start}, worker={"offset.flush.interval.ms": "3600000"}
+    )
+    eventually(lambda: run.check() or set(task.calls) >= {"other", *OLD})
+    kafka.renew_topic(first)
+    run.stop()
+    assert kafka.committed(group) == {(second, 0): 1}
+
+
+def test_all_records_of_a_shorter_topic_arrive_though_the_consumer_begins_at_its_end(
+    kafka: Kafka, bootstrap: str
+) -> None:
+    topic, task = kafka.create_topic(), journal()
+    kafka.produce(topic, OLD)
+    group = f"g-{topic}"
+    kafka.commit(group, topic, 0)
+    start = {"consumer.override.auto.offset.reset": "latest", "consumer.override.group.id": group}
+    with TaskRun(task, bootstrap, {"topics": topic, **QUICK, **start}) as run:
+        eventually(lambda: kafka.committed(group) == {(topic, 0): 3})
+        kafka.renew_topic(topic)
+        kafka.produce(topic, ["new0", "new1"])
+        eventually(lambda: run.check() or kafka.committed(group) == {(topic, 0): 2})
+    assert task.calls[-3:] == ["new0", "new1", "close"]
 
 
 def test_a_topic_that_is_deleted_and_comes_back_later_is_read_from_its_beginning(kafka: Kafka, bootstrap: str) -> None:

@@ -73,8 +73,8 @@ class WatchedSink(SimulatedSink):
                 self._check(batch, behind=self.putting)
             case actions.BeginCommit():
                 self._recreate()
-            case actions.ReopenPartitions(starts):
-                self.due |= starts
+            case actions.ReopenPartitions(partitions):
+                self.due |= dict.fromkeys(partitions, 0)
             case actions.OpenTask(partitions):
                 assert self.open.isdisjoint(partitions)
                 self.open |= set(partitions)
@@ -104,7 +104,7 @@ class WatchedSink(SimulatedSink):
             partition = self.draw.choice(there)
             self.old.add(partition)
             self.group.pop(partition, None)
-            self.outcome(events.TopicsRecreated({partition: self.draw.randint(0, 2)}))
+            self.outcome(events.TopicsRecreated(frozenset({partition})))
 
     def _write(self, offsets: dict[TopicPartition, int], closing: bool) -> None:
         for partition, offset in offsets.items():

@@ -146,8 +146,8 @@ def _event(words: list[str]) -> events.SinkEvent:
             return events.PartitionsRevoked(tuple(map(_partition, names)))
         case ["lose", *names]:
             return events.PartitionsRevoked(tuple(map(_partition, names)), lost=True)
-        case ["recreate", *offsets]:
-            return events.TopicsRecreated(dict(map(_offset, offsets)))
+        case ["recreate", *names]:
+            return events.TopicsRecreated(frozenset(map(_partition, names)))
         case ["pause"]:
             return events.PauseWanted()
         case ["resume"]:

@@ -97,8 +97,8 @@ class SimulatedSink:
                 self.started = True
             case actions.LookUpStarts(partitions):
                 self.outcome(events.StartsFound(partitions, dict.fromkeys(partitions, 0)))
-            case actions.ReopenPartitions(starts):
-                self.outcome(events.StartsFound(tuple(starts), starts))
+            case actions.ReopenPartitions(partitions):
+                self.outcome(events.StartsFound(partitions, dict.fromkeys(partitions, 0)))
             case actions.ConvertBatch(batch):
                 while self.delayed:
                     self.outcome(self.delayed.pop(0))
@@ -221,7 +221,7 @@ def described(sink: SimulatedSink) -> str:
     words += [f"assigned {_names(state.assigned - state.taken.keys())}"] if state.assigned - state.taken.keys() else []
     words += [f"task paused {_names(state.paused)}"] if state.paused else []
     words += [f"rewinds {_offsets(state.rewinds)}"] if state.rewinds else []
-    words += [f"recreated {_offsets(state.recreated)}"] if state.recreated else []
+    words += [f"recreated {_names(state.recreated)}"] if state.recreated else []
     words += [f"ahead {_batch(batch)}" for batch in state.ahead]
     words += ["commit in flight"] if state.commit_sent_at is not None else []
     words += ["commit requested"] if state.commit_requested else []
@@ -244,8 +244,8 @@ def described_action(action: actions.SinkAction) -> str:
             return f"seek {partition} to {offset}"
         case actions.LookUpStarts(partitions):
             return f"look up starts of {_names(partitions)}"
-        case actions.ReopenPartitions(starts):
-            return f"reopen {_offsets(starts)}"
+        case actions.ReopenPartitions(partitions):
+            return f"reopen {_names(partitions)}"
         case actions.AssignPartitions(offsets, resumed, paused):
             return f"assign {_offsets(offsets)}; resume {_names(resumed)}; pause {_names(paused)}"
         case actions.LookForStandstill(positions):
@@ -304,8 +304,8 @@ def described_event(event: events.SinkEvent) -> str:
             return f"{'lost' if lost else 'revoked'} {_names(partitions)}"
         case events.StartsFound(_, starts):
             return f"starts found {_offsets(starts)}"
-        case events.TopicsRecreated(starts):
-            return f"topics recreated {_offsets(starts)}"
+        case events.TopicsRecreated(partitions):
+            return f"topics recreated {_names(partitions)}"
         case events.CommitRequested():
             return "task requests: commit"
         case events.PutTaken(clear, quick):

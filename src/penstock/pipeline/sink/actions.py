@@ -65,9 +65,9 @@ class LookUpStarts:
 
 @dataclass(frozen=True, slots=True)
 class ReopenPartitions:
-    """Begin again with partitions whose topics were deleted and created again, at these offsets: ``StartsFound``."""
+    """Begin again with partitions whose topics were deleted and created again, at offset 0: ``StartsFound``."""
 
-    starts: Mapping[TopicPartition, int]
+    partitions: tuple[TopicPartition, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ Java: ``WorkerSinkTask``: ``HandleRebalance``, ``rewind``, ``pauseAll``, ``resum
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Set
 from typing import assert_never
 
 from penstock.api.sink import TopicPartition
@@ -68,23 +68,20 @@ class SinkPartitions:
         self._state.closing = frozenset(event.partitions)
         self._emit(actions.CloseTask(event.partitions))
 
-    def recreated(self, starts: Mapping[TopicPartition, int]) -> None:
-        self._state.recreated.update({p: start for p, start in starts.items() if p in self._state.assigned})
-
     def reopen(self) -> None:
         """Let the task finish with partitions of topics that are gone, and begin again with them in the new topics.
 
-        Records of theirs that were fetched are put first.
+        Records of theirs that were fetched are put first, those of a partition that the task has paused when it is
+        resumed.
         """
         state = self._state
         waiting = {partition for batch in state.ahead for partition in batch.ends}
-        starts = {p: start for p, start in sorted(state.recreated.items()) if p not in waiting}
-        if starts and state.batch is None:
-            partitions = tuple(starts)
+        partitions = tuple(sorted(state.recreated - waiting))
+        if partitions and state.batch is None:
             self._emit(actions.BeginCommit(partitions, closing=True))
             state.closing = state.reopening = frozenset(partitions)
             self._emit(actions.CloseTask(partitions))
-            self._emit(actions.ReopenPartitions(starts))
+            self._emit(actions.ReopenPartitions(partitions))
 
     def closed(self, partitions: tuple[TopicPartition, ...]) -> None:
         """Forget partitions that the task has closed.
@@ -94,10 +91,9 @@ class SinkPartitions:
         """
         state = self._state
         self._positions.forget(partitions)
-        for partition in partitions:
-            state.recreated.pop(partition, None)
-            if partition in state.reopening:  # an offset in the old topic
-                state.rewinds.pop(partition, None)
+        state.recreated -= frozenset(partitions)
+        for partition in state.reopening:  # an offset in the old topic
+            state.rewinds.pop(partition, None)
         state.assigned, state.closing = state.assigned - frozenset(partitions), NO_PARTITIONS
         if self._settings.cooperative and not state.reopening:
             state.paused &= state.assigned

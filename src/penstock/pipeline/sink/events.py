@@ -73,12 +73,12 @@ class PartitionsRevoked:
 
 @dataclass(frozen=True, slots=True)
 class TopicsRecreated:
-    """The topics of these partitions were deleted and created again; where reading begins in the new ones.
+    """The topics of these partitions were deleted and created again.
 
     Found before a commit, or when records come from before the position.
     """
 
-    starts: Mapping[TopicPartition, int]
+    partitions: Partitions
 
 
 @dataclass(frozen=True, slots=True)

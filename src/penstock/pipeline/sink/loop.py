@@ -30,7 +30,7 @@ from penstock.pipeline.sink.identities import TopicIdentities
 from penstock.pipeline.sink.machine import SinkMachine
 from penstock.pipeline.sink.member import MemberReport
 from penstock.pipeline.sink.original_records import OriginalRecords
-from penstock.pipeline.sink.partitions import names, pause, positions, resume
+from penstock.pipeline.sink.partitions import names, no_renewed_start, pause, positions, resume
 from penstock.pipeline.sink.puts import NO_RECORDS, RunningPuts, SinkPuts
 from penstock.pipeline.sink.skips import SkippedRecords
 from penstock.pipeline.sink.state import SinkLoopSettings
@@ -203,9 +203,9 @@ class SinkLoop:
                 self._seek(partition, offset)
             case actions.LookUpStarts(partitions):
                 self._look_up_starts(partitions)
-            case actions.ReopenPartitions(starts):
-                self.steps.originals.forget(starts)
-                self.handle(events.StartsFound(tuple(starts), starts))
+            case actions.ReopenPartitions(partitions):
+                self.steps.originals.forget(partitions)
+                self.handle(events.StartsFound(partitions, dict.fromkeys(partitions, 0)))
             case actions.AssignPartitions():
                 self._assign(action)
             case actions.LookForStandstill(at):
@@ -263,17 +263,17 @@ class SinkLoop:
         """Return the records without those that the consumer has gone back for, as ``auto.offset.reset`` says, since
         their topic was deleted and created again: they are read once more when the task knows.
         """
-        taken = self.machine.state.taken
-        back = {partition for partition, end in batch.ends.items() if end <= taken.get(partition, -1)}
+        back = {p for p, end in batch.ends.items() if end <= self.machine.state.taken.get(p, -1)}
         if back:
-            self._compare_topics()
-            return batch.divided(back & self.machine.state.recreated.keys())[1]
+            self._compare_topics(at_once=True)
+            return batch.divided(back & self.machine.state.recreated)[1]
         return batch
 
-    def _compare_topics(self) -> None:
-        consumer = self.consumer
-        if starts := consumer.identities.recreated(consumer.client, self.machine.state.assigned, consumer.offset_reset):
-            self.handle(events.TopicsRecreated(starts))
+    def _compare_topics(self, at_once: bool) -> None:
+        if recreated := self.consumer.identities.recreated(self.machine.state.assigned, at_once):
+            self.handle(events.TopicsRecreated(recreated))
+            if self.consumer.offset_reset == "error":
+                self.handle(events.FailureFound(no_renewed_start(recreated)))
 
     def _seek(self, partition: TopicPartition, offset: int) -> None:
         """A partition that is not fetched yet can't seek; it is tried again in the next turn."""
@@ -365,8 +365,9 @@ class SinkLoop:
         if action.closing and self.runtime.control.aborted:
             return
         state, metrics, began = self.machine.state, self.runtime.metrics, time.monotonic()
-        if not action.closing or any(state.taken.get(p) != state.committed.get(p) for p in action.partitions):
-            self._compare_topics()
+        uncommitted = any(state.taken.get(p) != state.committed.get(p) for p in action.partitions)
+        if uncommitted or not action.closing:
+            self._compare_topics(at_once=uncommitted)
         self.settle = self.context.settling(self.steps.queue, max(self.timing.timeout, QUEUE_FLUSH_SECONDS))
         if self.settle():
             self.handle(events.LettersArrived(action.partitions, action.closing))

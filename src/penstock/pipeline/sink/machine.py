@@ -80,8 +80,8 @@ class SinkMachine:
                 self._rebalance_when_free(event)
             case events.StartsFound():
                 self._partitions.open(event)
-            case events.TopicsRecreated(starts):
-                self._partitions.recreated(starts)
+            case events.TopicsRecreated(partitions):
+                state.recreated |= partitions & state.assigned
             case events.TaskOpened(partitions):
                 self._partitions.assign(partitions)
             case events.TaskClosed(partitions):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaException
 from confluent_kafka import TopicPartition as ClientPartition
@@ -71,42 +71,22 @@ def positions(consumer: Consumer, partitions: list[ClientPartition], reset: str)
     if new and reset == "error":
         without = ", ".join(f"{each.topic}-{each.partition}" for each in new)
         raise NoOffsetError(f"Undefined offset with no reset policy for partitions: [{without}]")
+    start = OFFSET_END if reset == "latest" else OFFSET_BEGINNING
     if new:
         try:
-            found += _resets(consumer, new, reset)
+            asked = [ClientPartition(each.topic, each.partition, start) for each in new]
+            found += consumer.offsets_for_times(asked, timeout=SECONDS)
         except KafkaException as e:
             log.warning("The first offsets of new partitions can't be looked up: %s", e.args[0].str())
     known = [each for each in found if each.offset >= 0 and each.error is None]
     return {partition: each.offset for partition, each in zip(names(known), known, strict=True)}
 
 
-def renewed_positions(consumer: Consumer, partitions: list[TopicPartition], reset: str) -> dict[TopicPartition, int]:
-    """Return where ``reset`` (librdkafka's ``auto.offset.reset``) lets reading begin in topics that were deleted and
-    created again. At the beginning that is offset 0, without a look-up, since the consumer may not know the new topic
-    yet; if the brokers have deleted its first records by then, the consumer begins after them.
-
-    Raises NoOffsetError if it is none, and TaskFencedError if the ends can't be looked up.
-    """
-    named = ", ".join(map(str, partitions))
-    if reset == "error":
-        raise NoOffsetError(
-            f"The topic of {named} was deleted and created again, the offsets of the group are positions in the old "
-            "one, and auto.offset.reset=none. Set consumer.override.auto.offset.reset=earliest to read the new topic "
-            "from its beginning, or alter the offsets of the connector"
-        )
-    if reset != "latest":
-        return dict.fromkeys(partitions, 0)
-    try:
-        found = _resets(consumer, [ClientPartition(*each) for each in partitions], reset)
-        if failed := next((each.error for each in found if each.error is not None), None):
-            raise KafkaException(failed)
-    except KafkaException as e:
-        problem = f"The ends of {named}, whose topic was deleted and created again, can't be looked up"
-        raise TaskFencedError(f"{problem}: {e.args[0].str()}") from e
-    return {partition: max(each.offset, 0) for partition, each in zip(names(found), found, strict=True)}
-
-
-def _resets(consumer: Consumer, partitions: list[ClientPartition], reset: str) -> list[ClientPartition]:
-    start = OFFSET_END if reset == "latest" else OFFSET_BEGINNING
-    asked = [ClientPartition(each.topic, each.partition, start) for each in partitions]
-    return consumer.offsets_for_times(asked, timeout=SECONDS)
+def no_renewed_start(partitions: Iterable[TopicPartition]) -> NoOffsetError:
+    """Return the error for topics that were deleted and created again, if ``auto.offset.reset`` is ``none``."""
+    return NoOffsetError(
+        f"The topic of {', '.join(map(str, sorted(partitions)))} was deleted and created again, the offsets of the "
+        "group are positions in the old one, and auto.offset.reset=none. Set "
+        "consumer.override.auto.offset.reset=earliest to read the new topic from its beginning, or alter the offsets "
+        "of the connector"
+    )

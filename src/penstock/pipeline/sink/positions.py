@@ -98,7 +98,7 @@ class SinkPositions:
     def agreed(self, event: OffsetsAgreed, now: float) -> None:
         """Write the offsets if they, or what the group keeps with them, have changed."""
         state = self._state
-        asked = event.asked.keys() - state.recreated.keys()
+        asked = event.asked.keys() - state.recreated
         before = {p: offset for p, offset in state.committed.items() if p in asked - state.unwritten}
         agreed = self._committable(event.agreed, event.asked)
         after = before | {p: offset for p, offset in agreed.items() if p in asked}
@@ -113,7 +113,7 @@ class SinkPositions:
     def failed(self, event: PreCommitFailed) -> None:
         """Read again from the last committed offsets, unless the partitions are being closed."""
         if not event.closing:
-            asked, committed = set(event.partitions) - self._state.recreated.keys(), self._state.committed
+            asked, committed = set(event.partitions) - self._state.recreated, self._state.committed
             self._state.rewinds.update({p: int(committed[p]) for p in asked if p in committed})
 
     def answered(self, event: CommitAnswered, now: float) -> None:

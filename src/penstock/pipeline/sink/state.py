@@ -82,9 +82,9 @@ class SinkState:
     """Partitions that are being opened, so that the consumer does not have them yet, with the offsets of the group."""
     closing: Partitions = NO_PARTITIONS
     """Partitions that are being closed."""
-    recreated: dict[TopicPartition, int] = field(default_factory=dict)
-    """Partitions whose topics were deleted and created again, with where reading begins in the new ones, until the task
-    has closed them. Their positions are in the old topic and are not committed.
+    recreated: Partitions = NO_PARTITIONS
+    """Partitions whose topics were deleted and created again, until the task has closed them. Their positions are in
+    the old topic and are not committed.
     """
     reopening: Partitions = NO_PARTITIONS
     """Those of them that are being opened again."""

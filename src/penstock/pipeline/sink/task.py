@@ -170,9 +170,7 @@ def _consumer(
     java = consumer_settings(spec)
     native = consumer_config(java)
     statistics = ClientStatistics("consumer", java["client.id"])
-    ids = TopicIdRequests(
-        lambda: admin_like({**java, "client.id": f"{java['client.id']}-topics"}), CommitTiming.of(spec).interval
-    )
+    ids = TopicIdRequests(lambda: admin_like({**java, "client.id": f"{java['client.id']}-topics"}))
     cooperative = "cooperative" in str(native.get("partition.assignment.strategy", ""))
     # PartitionWatch needs the events at the ends of partitions.
     client = new_consumer(java, on_commit=commits.answered, **{"enable.partition.eof": True, **statistics.settings()})
