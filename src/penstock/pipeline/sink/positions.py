@@ -113,8 +113,9 @@ class SinkPositions:
     def failed(self, event: PreCommitFailed) -> None:
         """Read again from the last committed offsets, unless the partitions are being closed."""
         if not event.closing:
-            asked, committed = set(event.partitions) - self._state.recreated, self._state.committed
-            self._state.rewinds.update({p: int(committed[p]) for p in asked if p in committed})
+            state = self._state
+            asked = [p for p in event.partitions if p in state.committed and p not in state.recreated]
+            state.rewinds.update({p: int(state.committed[p]) for p in asked})
 
     def answered(self, event: CommitAnswered, now: float) -> None:
         state, seconds = self._state, event.seconds
