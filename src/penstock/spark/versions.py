@@ -270,6 +270,22 @@ def try_cast(name: str, type: t.DataType) -> Column:
     return f.expr(f"try_cast({name} AS {type.simpleString()})")  # 3.5
 
 
+def attempted(session: SparkSession, sql: str) -> Column:
+    """Return a column of an expression of SQL, null where it can't be computed; SQL has that for single functions."""
+    jvm: Any = session._jvm
+    java: Any = session._jsparkSession
+    attempt = jvm.org.apache.spark.sql.catalyst.expressions.TryEval(
+        java.sessionState().sqlParser().parseExpression(sql)
+    )
+    if release().name == "3.5":
+        from pyspark.sql import Column
+
+        return Column(jvm.org.apache.spark.sql.Column(attempt))
+    from pyspark.sql.classic.column import Column as ClassicColumn
+
+    return ClassicColumn(jvm.org.apache.spark.sql.classic.ExpressionUtils.column(attempt))
+
+
 def text_of_bytes(column: str) -> str:
     """Return Spark's SQL of bytes as Java's strings have them: what is not UTF-8 is replaced.
 

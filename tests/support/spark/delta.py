@@ -55,30 +55,46 @@ _NAMES = {"TINYINT": "byte", "SMALLINT": "short", "INT": "integer", "BIGINT": "l
 """Names of types in the schemas of Delta, where they are not those of SQL."""
 
 
+_FEATURES = ["invariants", "checkConstraints", "generatedColumns", "identityColumns", "allowColumnDefaults"]
+
+
 def create(
-    table: Path, columns: dict[str, str], required: Collection[str] = (), constraints: Mapping[str, str] | None = None
+    table: Path,
+    columns: Mapping[str, str | dict[str, Any]],
+    required: Collection[str] = (),
+    constraints: Mapping[str, str] | None = None,
+    metadata: Mapping[str, dict[str, Any]] | None = None,
 ) -> None:
-    """Create a table of these columns, by their types in SQL, as a writer without Spark does."""
+    """Create a table of these columns, by their types in SQL or in Delta's JSON, as a writer without Spark does.
+
+    ``metadata``: that of columns by their names, such as an identity.
+    """
+    known = metadata or {}
     fields = [
         {
             "name": name,
-            "type": _NAMES.get(type, type.lower().replace(" ", "")),
+            "type": _NAMES.get(type, type.lower().replace(" ", "")) if isinstance(type, str) else type,
             "nullable": name not in required,
-            "metadata": {"__CHAR_VARCHAR_TYPE_STRING": type} if type.startswith("varchar") else {},
+            "metadata": known.get(
+                name, {"__CHAR_VARCHAR_TYPE_STRING": type} if str(type).startswith("varchar") else {}
+            ),
         }
         for name, type in columns.items()
     ]
     for each in fields:
         if str(each["type"]).startswith("varchar"):
             each["type"] = "string"
-    metadata = {
+    described = {
         "id": str(uuid.uuid4()),
         "format": {"provider": "parquet", "options": {}},
         "schemaString": json.dumps({"type": "struct", "fields": fields}),
         "partitionColumns": [],
         "configuration": {f"delta.constraints.{name}": sql for name, sql in (constraints or {}).items()},
     }
-    commit(table, 0, {"protocol": {"minReaderVersion": 1, "minWriterVersion": 3}}, {"metaData": metadata})
+    protocol: dict[str, Any] = {"minReaderVersion": 1, "minWriterVersion": 3}
+    if metadata is not None:
+        protocol = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": _FEATURES}
+    commit(table, 0, {"protocol": protocol}, {"metaData": described})
 
 
 def commit(table: Path, version: int, *actions: dict[str, Any]) -> None:

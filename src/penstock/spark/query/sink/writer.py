@@ -18,6 +18,7 @@ from pyspark.sql import types as t
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.api.query import BatchVersion, OffsetKeeper, SinkTarget
 from penstock.connectors.spark.sink_settings import SinkSettings
+from penstock.hosts.errors import HostLost
 from penstock.spark.query.dataframes import declared, full_text, narrowed, root_cause
 from penstock.spark.query.safe import SafeSpec
 from penstock.spark.query.sink.progress import Partition
@@ -55,6 +56,8 @@ RECORDS = ("topic", "partition", "offset", "timestamp", "timestampType", "key", 
 Never null: Spark asks its Arrow writer after each row how large the batch has become, and for lists that are null this
 takes longer with each row of it; in the end most of the time.
 """
+MAX_REFUSED = 10_000
+"""Maximum number of refused rows whose messages the driver has at a time; more are reported in several passes."""
 PROBED = 100
 """Records that are searched for their columns first; all are if none of them has a value."""
 
@@ -141,53 +144,74 @@ class BatchWriter:
         while True:
             self._totals.value = TotalsOfParts()
             try:
-                self._columns = self._columns or self._probe(records.limit(PROBED)) or self._probe(records)
-                columns, accepted = self._columns, self._evolution.accepted()
-                if columns is not None and accepted is not None:
-                    columns = t.StructType([each for each in columns if each.name.casefold() in accepted])
-                if columns is not None and (accepted is None or len(columns)):
-                    rows = self._evolution.kept(self._rows(records, columns, accepted), CHANGE.names)
-                    self._target.add(rows, version, confirm)
-                else:
-                    # Records without values, or that can't be converted, which is to be reported.
-                    self._rows(records, NOTHING, accepted).write.format("noop").mode("overwrite").save()
+                if not self._is_written(records, version, confirm):
+                    continue
+            except HostLost:
+                raise
             except Exception as error:
-                text = full_text(error)
-                report = reported(text)
+                report = reported(full_text(error))
                 if "columns" in report and self._columns is not None:
                     self._columns = merged(self._columns, _struct(report["columns"]))
                     continue
                 if "trace" in report:
                     raise PipelineError(report["trace"]) from None
-                if columns is not None and self._settings.format == "delta" and REFUSES.search(text):
-                    self._refuse(records, columns, accepted, error)
-                    continue
                 raise_not_written(error)
             totals = self._totals.value.together()
             totals.add(self._letter_totals.value)
             return totals
+
+    def _is_written(self, records: DataFrame, version: BatchVersion, confirm: Callable[[], None]) -> bool:
+        """Write the batch. Returns False if the table refuses rows of it, which are left out from now on."""
+        self._columns = self._columns or self._probe(records.limit(PROBED)) or self._probe(records)
+        columns, accepted = self._columns, self._evolution.accepted()
+        if columns is not None and accepted is not None:
+            columns = t.StructType([each for each in columns if each.name.casefold() in accepted])
+        if columns is None or not (accepted is None or len(columns)):
+            # Records without values, or that can't be converted, which is to be reported.
+            self._rows(records, NOTHING, accepted).write.format("noop").mode("overwrite").save()
+            return True
+        rows = self._evolution.kept(self._rows(records, columns, accepted), CHANGE.names)
+        try:
+            self._target.add(rows, version, confirm)
+        except Exception as error:
+            text = full_text(error)
+            if self._settings.format != "delta" or not REFUSES.search(text) or reported(text):
+                raise
+            self._refuse(records, columns, accepted, error)
+            return False
+        return True
 
     def _refuse(
         self, records: DataFrame, columns: t.StructType, accepted: frozenset[str] | None, error: Exception
     ) -> None:
         """Report the rows that the table refuses, and leave them out from now on.
 
-        Raises ConnectError if they are not tolerated, or not known.
+        Raises ConnectError if they are not tolerated, or not known, and Spark's errors as ``write`` gets them.
         """
-        found: Refused = {}
-        if self._select is None:
-            rows = self._rows(records, columns, accepted, placed=True)
-            found = refused_rows(self._evolution.kept(rows, CHANGE.names), self._settings)
-        if not found:
-            if not VIOLATED.search(full_text(error)):
-                raise_not_written(error)
-            raise ConnectError(f"{self._settings.target} refuses a row: {root_cause(error)}") from error
-        if not self._tolerates:
-            raise refusal(found, self._settings.target) from error
-        rows = records.mapInArrow(RefusedRows(self._spec, found, self._letter_totals, SINK_CLASS), "value STRING")
-        rows.write.format("noop").mode("overwrite").save()
-        for place, offsets in found.items():
-            self._refused.setdefault(place, set()).update(offsets)
+        most = MAX_REFUSED if self._tolerates else 1
+        known = False
+        while found := self._found(records, columns, accepted, most):
+            if not self._tolerates:
+                raise refusal(found, self._settings.target) from error
+            rows = records.mapInArrow(RefusedRows(self._spec, found, self._letter_totals, SINK_CLASS), "value STRING")
+            rows.write.format("noop").mode("overwrite").save()
+            for place, offsets in found.items():
+                self._refused.setdefault(place, set()).update(offsets)
+            known = True
+            if sum(map(len, found.values())) < most:
+                break
+        if known:
+            return
+        if not VIOLATED.search(full_text(error)):
+            raise error
+        raise ConnectError(f"{self._settings.target} refuses a row: {root_cause(error)}") from error
+
+    def _found(self, records: DataFrame, columns: t.StructType, accepted: frozenset[str] | None, most: int) -> Refused:
+        """Return rows that the table refuses, at most this number; none with ``sql``, whose rows have no records."""
+        if self._select is not None:
+            return {}
+        rows = self._rows(records, columns, accepted, placed=True)
+        return refused_rows(self._evolution.kept(rows, CHANGE.names), self._settings, most)
 
     def _probe(self, records: DataFrame) -> t.StructType | None:
         """Return the columns of the first values, or None if there are no values."""

@@ -198,7 +198,7 @@ def merge(
     }
     if settings.drift is SchemaDrift.EVOLVE and not merges_with_evolution():
         set_for_this["spark.databricks.delta.schema.autoMerge.enabled"] = "true"
-    with _having(session, set_for_this):
+    with having(session, set_for_this):
         session.sql(
             statement(settings, keys, [name for name in changes.columns if name not in (PLACE, DELETED)], known)
         )
@@ -223,7 +223,8 @@ def statement(settings: SinkSettings, keys: Collection[str], columns: list[str],
 
 
 @contextmanager
-def _having(session: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+def having(session: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """Have Spark work with these settings, which the session has not set by itself."""
     for name, value in settings.items():
         session.conf.set(name, value)
     try:
