@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient
 from penstock.api.errors import ConfigError
 from penstock.api.sink import TopicPartition
 from penstock.kafka.clients import admin_like
-from penstock.pipeline.sink.identities import TopicIdentities, TopicIdRequests
+from penstock.pipeline.sink.identities import AssignedTopicIds, TopicIdRequests
 from support.kafka.client import Kafka
 
 BOTH = frozenset({TopicPartition("t", 0), TopicPartition("t", 1)})
@@ -28,7 +28,7 @@ class Answers:
 
 
 def test_each_new_id_is_found_once_though_a_broker_tells_earlier_ones() -> None:
-    identities = TopicIdentities(Answers("A", "A", "B", "A", "B", "A", "C", "B"))
+    identities = AssignedTopicIds(Answers("A", "A", "B", "A", "B", "A", "C", "B"))
     identities.learn(BOTH)
     found = [identities.recreated(BOTH, at_once=True) for _ in range(7)]
     assert [bool(each) for each in found] == [False, True, False, False, False, True, False]
@@ -36,14 +36,14 @@ def test_each_new_id_is_found_once_though_a_broker_tells_earlier_ones() -> None:
 
 
 def test_an_id_that_was_not_told_at_first_is_taken_later() -> None:
-    identities = TopicIdentities(Answers("", "", "A", "A", "B"))
+    identities = AssignedTopicIds(Answers("", "", "A", "A", "B"))
     identities.learn(BOTH)
     assert [bool(identities.recreated(BOTH, at_once=True)) for _ in range(4)] == [False, False, False, True]
 
 
 def test_there_are_few_comparisons_unless_one_is_needed_at_once() -> None:
     answers = Answers("A", "A", "B")
-    identities = TopicIdentities(answers)
+    identities = AssignedTopicIds(answers)
     identities.learn(BOTH)
     assert not any(identities.recreated(BOTH, at_once=False) for _ in range(5))
     assert answers.ids == ["B"]

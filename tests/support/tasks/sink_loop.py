@@ -18,7 +18,7 @@ from penstock.pipeline.sink import events
 from penstock.pipeline.sink.batch import FetchedBatch
 from penstock.pipeline.sink.commits import OffsetCommits
 from penstock.pipeline.sink.context import SinkContext
-from penstock.pipeline.sink.identities import TopicIdentities
+from penstock.pipeline.sink.identities import AssignedTopicIds
 from penstock.pipeline.sink.loop import GroupConsumer, SinkLoop, SinkSteps
 from penstock.pipeline.sink.member import MemberReport
 from penstock.pipeline.sink.original_records import OriginalRecords
@@ -53,7 +53,7 @@ def sink_loop(
         PartitionWatch(client, ClientStatistics("consumer", "c"), 1.0),
     )
     consumer = GroupConsumer(
-        client, subscription, 10, "earliest", cooperative, watch, TopicIdentities(lambda topics: {}), member
+        client, subscription, 10, "earliest", cooperative, watch, AssignedTopicIds(lambda topics: {}), member
     )
     task.context = context = SinkContext({}, None)
     parts = SinkSteps(list(steps), OriginalRecords(), queue, LocalPuts(task))

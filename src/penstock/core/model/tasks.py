@@ -146,7 +146,7 @@ class SparkReady:
     queries: bool = False
     """Whether this is the application for queries, rather than that for hosted tasks."""
     unfit: tuple[str, ...] = ()
-    """What some of its executors lack: sentences."""
+    """Sentences that name what some of its executors lack."""
 
 
 @dataclass(frozen=True, slots=True)

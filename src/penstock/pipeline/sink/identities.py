@@ -62,7 +62,7 @@ class TopicIdRequests:
         return {topic: id for topic, id in outcomes.items() if isinstance(id, str)}
 
 
-class TopicIdentities:
+class AssignedTopicIds:
     """The IDs that the topics of the assigned partitions had when their positions were looked up, or since."""
 
     def __init__(self, ask: Callable[[Iterable[str]], Mapping[str, str]]) -> None:

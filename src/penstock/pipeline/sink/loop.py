@@ -26,7 +26,7 @@ from penstock.pipeline.sink.batch import FetchedBatch
 from penstock.pipeline.sink.commits import OffsetCommits, agreed_offsets
 from penstock.pipeline.sink.context import SinkContext
 from penstock.pipeline.sink.fetch import FetchedRecords
-from penstock.pipeline.sink.identities import TopicIdentities
+from penstock.pipeline.sink.identities import AssignedTopicIds
 from penstock.pipeline.sink.machine import SinkMachine
 from penstock.pipeline.sink.member import MemberReport
 from penstock.pipeline.sink.original_records import OriginalRecords
@@ -54,7 +54,7 @@ class GroupConsumer:
     cooperative: bool
     """Whether partitions are assigned and revoked a few at a time (cooperative assignors)."""
     watch: standstill.PartitionWatch
-    identities: TopicIdentities
+    identities: AssignedTopicIds
     member: MemberReport
 
 

@@ -87,7 +87,7 @@ class SinkState:
     the old topic and are not committed.
     """
     reopening: Partitions = NO_PARTITIONS
-    """Those of them that are being opened again."""
+    """The partitions among them that are being opened again."""
 
     taken: dict[TopicPartition, int] = field(default_factory=dict)
     """Per partition the next offset after what the task has taken."""

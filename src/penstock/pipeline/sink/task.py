@@ -35,7 +35,7 @@ from penstock.pipeline.runtime import CommitTiming, StopOnce, TaskRuntime
 from penstock.pipeline.sink.commits import OffsetCommits
 from penstock.pipeline.sink.context import SinkContext, WorkerErrantRecordReporter
 from penstock.pipeline.sink.figures import SinkFigures
-from penstock.pipeline.sink.identities import TopicIdentities, TopicIdRequests
+from penstock.pipeline.sink.identities import AssignedTopicIds, TopicIdRequests
 from penstock.pipeline.sink.loop import GroupConsumer, SinkLoop, SinkSteps
 from penstock.pipeline.sink.member import MemberReport, SinkGroupMember, consumer_settings
 from penstock.pipeline.sink.original_records import OriginalRecords
@@ -187,6 +187,6 @@ def _consumer(
         str(native["auto.offset.reset"]),
         cooperative or native.get("group.protocol") == "consumer",
         PartitionWatch(client, statistics, native.get("fetch.wait.max.ms", 500) / 1000),
-        TopicIdentities(ids.ask),
+        AssignedTopicIds(ids.ask),
         MemberReport(client, native, host.group_member),
     )

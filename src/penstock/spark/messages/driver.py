@@ -108,7 +108,7 @@ class SparkStarted(Message, frozen=True):
     """Spark has started: jobs can be submitted."""
 
     unfit: tuple[str, ...] = ()
-    """What some of its executors lack: sentences."""
+    """Sentences that name what some of its executors lack."""
 
 
 class CollectorFigures(MessagePart, frozen=True, array_like=True):
