@@ -15,6 +15,7 @@ import pytest
 
 from hosts.debezium.beside import CONNECTOR as POSTGRES_SOURCE
 from hosts.debezium.beside import LOGICAL
+from hosts.debezium.copied_table import CopiedTable
 from hosts.iceberg_table import rows
 from hosts.plugins import plugin_path
 from penstock.hosts.jvm.build import JAR_SETS, KAFKA, kafka_version
@@ -22,7 +23,7 @@ from penstock.hosts.jvm.plugins.catalogue import find
 from penstock.hosts.jvm.tasks.sink_task import JavaSinkTask
 from penstock.hosts.jvm.tasks.source_task import JavaSourceTask
 from support.kafka.client import Kafka, Record
-from support.postgres import LOOPBACK, USER, Postgres, running_server
+from support.postgres import Postgres, running_server
 from support.tasks.runs import JSON, TaskRun, eventually, new_name
 from support.worker_process import QUICK_JAVA
 
@@ -114,54 +115,21 @@ def test_mirrors_tasks_copy_records_heartbeats_and_offsets_of_groups(host: Host,
 
 
 def test_debeziums_source_and_its_jdbc_sink_copy_a_table(host: Host, kafka: Kafka, postgres: Postgres) -> None:
-    table = f"t{host.kafka.replace('.', '')}"
-    postgres.execute(f"CREATE TABLE {table} (id int PRIMARY KEY, n text); INSERT INTO {table} VALUES (1, 'one');")
-    prefix = new_name("changes")
-    topic = kafka.create_topic(f"{prefix}.public.{table}")
+    table = CopiedTable(postgres, f"t{host.kafka.replace('.', '')}", new_name("changes"))
+    table.create()
+    kafka.create_topic(table.topic)
     changes = {
-        "connector.class": POSTGRES_SOURCE,
+        **table.source(),
         "task.class": "io.debezium.connector.postgresql.PostgresConnectorTask",
         "task.id": "0",
-        "database.hostname": LOOPBACK,
-        "database.port": str(postgres.port),
-        "database.user": USER,
-        "database.password": "any",
-        "database.dbname": "postgres",
-        "topic.prefix": prefix,
-        "plugin.name": "pgoutput",
-        "slot.name": table,
-        "publication.name": table,
-        "publication.autocreate.mode": "filtered",
-        "table.include.list": f"public.{table}",
-        "poll.interval.ms": "50",
-        "key.converter": JSON,
-        "value.converter": JSON,
     }
-    copy = {
-        "connector.class": "io.debezium.connector.jdbc.JdbcSinkConnector",
-        "task.class": "io.debezium.connector.jdbc.JdbcSinkConnectorTask",
-        "topics": topic,
-        "connection.url": f"jdbc:postgresql://{LOOPBACK}:{postgres.port}/postgres",
-        "connection.username": USER,
-        "connection.password": "any",
-        "insert.mode": "upsert",
-        "delete.enabled": "true",
-        "primary.key.mode": "record_key",
-        "schema.evolution": "basic",
-        "collection.name.format": f"{table}_copy",
-        "key.converter": JSON,
-        "value.converter": JSON,
-    }
-
-    def copied() -> list[list[str]]:
-        made = postgres.rows(f"SELECT 1 FROM pg_tables WHERE tablename = '{table}_copy'")
-        return postgres.rows(f"SELECT id, n FROM {table}_copy ORDER BY id") if made else []
+    copy = {**table.sink(), "task.class": "io.debezium.connector.jdbc.JdbcSinkConnectorTask"}
 
     with host.run(JavaSourceTask, changes) as source, host.run(JavaSinkTask, copy) as sink:
-        eventually(lambda: source.error or sink.error or copied() == [["1", "one"]])
-        postgres.execute(f"INSERT INTO {table} VALUES (2, 'zwei ä'); DELETE FROM {table} WHERE id = 1;")
-        eventually(lambda: source.error or sink.error or copied() == [["2", "zwei ä"]])
-    assert copied() == [["2", "zwei ä"]]
+        eventually(lambda: source.error or sink.error or table.copied() == [["1", "one"]])
+        table.change()
+        eventually(lambda: source.error or sink.error or table.copied() == [["2", "zwei ä"]])
+    assert table.copied() == [["2", "zwei ä"]]
 
 
 def test_icebergs_sink_writes_a_table(host: Host, kafka: Kafka, tmp_path: Path) -> None:

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from hosts.debezium.beside import CONNECTOR as POSTGRES_SOURCE
 from hosts.debezium.beside import LOGICAL
+from hosts.debezium.copied_table import CopiedTable
 from hosts.iceberg_table import rows
 from hosts.plugins import plugin_path
 from installed.conftest import Installed
 from penstock.hosts.jvm.build import JAR_SETS, KAFKA, kafka_version
 from support.kafka.client import Kafka
-from support.postgres import LOOPBACK, USER, Postgres, running_server
+from support.postgres import Postgres, running_server
 from support.tasks.runs import JSON
 from support.waiting import until
 from support.worker_process import PLAIN, QUICK_JAVA, WorkerProcess
@@ -29,7 +29,6 @@ FILE_SOURCE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
 BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
 LOCATIONS = ("connect-file", "connect-mirror", "debezium-postgres-3.6", "debezium-jdbc", "iceberg")
 SCHEMALESS = {"value.converter": JSON, "value.converter.schemas.enable": "false"}
-WITH_SCHEMAS = {"key.converter": JSON, "value.converter": JSON}
 
 
 class InstalledWorker(WorkerProcess):
@@ -119,49 +118,19 @@ def test_lines_of_a_file_are_mirrored_and_written_to_a_table(
 
 def test_a_table_is_copied_by_debezium(worker: WorkerProcess, kafka: Kafka, postgres: Postgres) -> None:
     """Debezium's source for PostgreSQL and its JDBC sink."""
-    table = f"t{worker.settings[KAFKA].replace('.', '')}"
-    postgres.execute(f"CREATE TABLE {table} (id int PRIMARY KEY, n text); INSERT INTO {table} VALUES (1, 'one');")
-    prefix = f"{worker.name}-changes"
-    source = {
-        "connector.class": POSTGRES_SOURCE,
-        "database.hostname": LOOPBACK,
-        "database.port": str(postgres.port),
-        "database.user": USER,
-        "database.password": "any",
-        "database.dbname": "postgres",
-        "topic.prefix": prefix,
-        "plugin.name": "pgoutput",
-        "slot.name": table,
-        "publication.name": table,
-        "publication.autocreate.mode": "filtered",
-        "table.include.list": f"public.{table}",
-        "poll.interval.ms": "50",
-        **WITH_SCHEMAS,
-    }
-    sink = {
-        "connector.class": "io.debezium.connector.jdbc.JdbcSinkConnector",
-        "topics": kafka.create_topic(f"{prefix}.public.{table}"),
-        "connection.url": f"jdbc:postgresql://{LOOPBACK}:{postgres.port}/postgres",
-        "connection.username": USER,
-        "connection.password": "any",
-        "insert.mode": "upsert",
-        "delete.enabled": "true",
-        "primary.key.mode": "record_key",
-        "schema.evolution": "basic",
-        "collection.name.format": f"{table}_copy",
-        **WITH_SCHEMAS,
-    }
+    table = CopiedTable(postgres, f"t{worker.settings[KAFKA].replace('.', '')}", f"{worker.name}-changes")
+    table.create()
+    kafka.create_topic(table.topic)
 
     def copied() -> list[list[str]]:
         unless_failed(worker, "changes", "copy")
-        made = postgres.rows(f"SELECT 1 FROM pg_tables WHERE tablename = '{table}_copy'")
-        return postgres.rows(f"SELECT id, n FROM {table}_copy ORDER BY id") if made else []
+        return table.copied()
 
-    worker.put("changes", **source)
-    worker.put("copy", **sink)
+    worker.put("changes", **table.source())
+    worker.put("copy", **table.sink())
     until(lambda: copied() == [["1", "one"]], "the row of the snapshot")
-    postgres.execute(f"INSERT INTO {table} VALUES (2, 'zwei ä'); DELETE FROM {table} WHERE id = 1;")
+    table.change()
     until(lambda: copied() == [["2", "zwei ä"]], "the changes")
     for name in ("changes", "copy"):
         assert worker.http.delete(f"/connectors/{name}").status_code == 204
-    postgres.drop_slot(table)
+    postgres.drop_slot(table.name)
