@@ -79,15 +79,21 @@ class Target:
         self.commits.append(group)
 
 
-def test_a_group_that_had_members_a_moment_ago_is_not_set_back(caplog: pytest.LogCaptureFixture) -> None:
-    """They leave after the target was asked, as in a rolling restart, and have committed more than is translated."""
-    target = Target(used="members", idle="idle", new="missing")
+def with_checkpoints(target: Target) -> Any:
+    """Return a task that knows a checkpoint of each of the target's groups."""
     task: Any = MirrorCheckpointTask()
     task._config = MirrorConfig(CHECKPOINT_SETTINGS, mirror_config("127.0.0.1:1", "a", "b"))
     task._target, task._timeout, task._idle = target, 1.0, {}
     task._groups = [*target.groups]
     task._checkpoints, task._identified = KnownCheckpoints("b"), True
     task._checkpoints.known = {group: {PARTITION: checkpoint(10, 5)} for group in target.groups}
+    return task
+
+
+def test_a_group_that_had_members_a_moment_ago_is_not_set_back(caplog: pytest.LogCaptureFixture) -> None:
+    """They leave after the target was asked, as in a rolling restart, and have committed more than is translated."""
+    target = Target(used="members", idle="idle", new="missing")
+    task = with_checkpoints(target)
     task._look_for_idle()
     target.groups["used"] = "idle"
     task._commit_groups()
@@ -101,12 +107,7 @@ def test_a_group_that_had_members_a_moment_ago_is_not_set_back(caplog: pytest.Lo
 def test_nothing_is_committed_for_a_group_of_which_the_target_does_not_tell() -> None:
     """The group may be ahead on the target. For a group that does not exist there, offsets are committed."""
     target = Target(away="away", new="missing")
-    task: Any = MirrorCheckpointTask()
-    task._config = MirrorConfig(CHECKPOINT_SETTINGS, mirror_config("127.0.0.1:1", "a", "b"))
-    task._target, task._timeout, task._idle = target, 1.0, {}
-    task._groups = [*target.groups]
-    task._checkpoints, task._identified = KnownCheckpoints("b"), True
-    task._checkpoints.known = {group: {PARTITION: checkpoint(10, 5)} for group in target.groups}
+    task = with_checkpoints(target)
     task._look_for_idle()
     task._commit_groups()
     assert target.commits == ["new"]

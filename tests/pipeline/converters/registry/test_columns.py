@@ -4,7 +4,6 @@ and tables are what their rows are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import orjson
@@ -18,15 +17,9 @@ from penstock.api.schema import BOOLEAN, FLOAT64, INT32, INT64, OPTIONAL_STRING,
 from penstock.pipeline.converters import AvroConverter, JsonConverter, JsonSchemaConverter, ProtobufConverter
 from penstock.pipeline.converters.registry.mapping.pieces import joined
 from pipeline.converters.registry.connect_data import protobuf_schemas_with_values, schemas_with_values
-from pipeline.converters.registry.registry_double import RegistryDouble, running_double
+from pipeline.converters.registry.registry_double import RegistryDouble
 
 HEAD = b"\0head"
-
-
-@pytest.fixture(scope="module")
-def shared() -> Iterator[RegistryDouble]:
-    with running_double() as double:
-        yield double
 
 
 def configured(kind: type[Any], shared: RegistryDouble, **config: str) -> Any:

@@ -15,7 +15,7 @@ from penstock.api.columns import Table
 from penstock.api.errors import DataError
 from penstock.api.schema import STRING, array, map_of, struct
 from penstock.pipeline.converters import AvroConverter, JsonSchemaConverter, ProtobufConverter
-from pipeline.converters.registry.registry_double import RegistryDouble, running_double
+from pipeline.converters.registry.registry_double import RegistryDouble
 
 pytest.importorskip("fastavro")
 pytest.importorskip("grpc_tools")
@@ -75,12 +75,6 @@ PAYLOADS: dict[str, tuple[str, str, bytes]] = {
     "JSON: half a value": ("JSON", JSON["plain"], b'{"id":1,'),
 }
 KINDS = {"AVRO": AvroConverter, "PROTOBUF": ProtobufConverter, "JSON": JsonSchemaConverter}
-
-
-@pytest.fixture(scope="module")
-def shared() -> Iterator[RegistryDouble]:
-    with running_double() as double:
-        yield double
 
 
 @pytest.fixture(autouse=True)

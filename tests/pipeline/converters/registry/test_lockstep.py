@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import random
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -38,7 +37,7 @@ from penstock.pipeline.converters.registry.protobuf.files import message_at, poo
 from penstock.pipeline.converters.registry.protobuf.files import parse as parse_protobuf
 from penstock.values.packed_lines import packed_lines
 from penstock.values.printing import to_string
-from pipeline.converters.registry.registry_double import RegistryDouble, running_double
+from pipeline.converters.registry.registry_double import RegistryDouble
 
 pytest.importorskip("fastavro")
 pytest.importorskip("grpc_tools")
@@ -58,12 +57,6 @@ FIELDS = {
 }
 SCHEMA = struct(*((name, pair[0]) for name, pair in FIELDS.items()), name="Row")
 ROWS = st.lists(st.fixed_dictionaries({name: pair[1] for name, pair in FIELDS.items()}), min_size=1, max_size=3)
-
-
-@pytest.fixture(scope="module")
-def shared() -> Iterator[RegistryDouble]:
-    with running_double() as double:
-        yield double
 
 
 def made(kind: type[Any], shared: RegistryDouble, **settings: str) -> Any:

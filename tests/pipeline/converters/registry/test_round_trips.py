@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,13 +10,7 @@ from hypothesis import given
 from penstock.api.schema import Schema, SchemaType
 from penstock.pipeline.converters import AvroConverter, JsonSchemaConverter, ProtobufConverter
 from pipeline.converters.registry.connect_data import protobuf_schemas_with_values, schemas_with_values
-from pipeline.converters.registry.registry_double import RegistryDouble, running_double
-
-
-@pytest.fixture(scope="module")
-def shared() -> Iterator[RegistryDouble]:
-    with running_double() as double:
-        yield double
+from pipeline.converters.registry.registry_double import RegistryDouble
 
 
 class RoundTrip:

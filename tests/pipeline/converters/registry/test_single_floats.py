@@ -11,8 +11,8 @@ import pytest
 from penstock.api.errors import DataError
 from penstock.api.schema import FLOAT32, struct
 from penstock.java.numbers import float32
-from penstock.pipeline.converters import AvroConverter, JsonConverter, JsonSchemaConverter, ProtobufConverter
-from pipeline.converters.registry.registry_double import RegistryDouble, running_double
+from penstock.pipeline.converters import AvroConverter, ProtobufConverter
+from pipeline.converters.registry.registry_double import RegistryDouble
 
 pytest.importorskip("fastavro")
 pytest.importorskip("grpc_tools")
@@ -20,19 +20,6 @@ pytest.importorskip("grpc_tools")
 LARGEST = float.fromhex("0x1.fffffep+127")
 BELOW_LIMIT, LIMIT = float.fromhex("0x1.fffffefffffffp+127"), float.fromhex("0x1.ffffffp+127")
 ROW = struct(("f", FLOAT32), name="Row")
-
-
-@pytest.fixture(scope="module")
-def shared() -> Iterator[RegistryDouble]:
-    with running_double() as double:
-        yield double
-
-
-@pytest.fixture(params=[AvroConverter, JsonConverter, JsonSchemaConverter, ProtobufConverter])
-def converter(request: pytest.FixtureRequest, shared: RegistryDouble) -> Any:
-    made = request.param()
-    made.configure({"schema.registry.url": shared.url}, False)
-    return made
 
 
 @pytest.mark.parametrize("value", [1e300, -1e39, LIMIT, -LIMIT])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,13 +10,8 @@ import pytest
 from penstock.api.errors import DataError
 from penstock.api.schema import TIME, TIMESTAMP, struct
 from penstock.pipeline.converters import (
-    AvroConverter,
-    JsonConverter,
-    JsonSchemaConverter,
-    ProtobufConverter,
     StringConverter,
 )
-from pipeline.converters.registry.registry_double import RegistryDouble, running_double
 
 pytest.importorskip("fastavro")
 pytest.importorskip("grpc_tools")
@@ -26,19 +20,6 @@ PLUS_TWO = dt.timezone(dt.timedelta(hours=2))
 ZONED = dt.time(1, 30, tzinfo=PLUS_TWO)
 ROW = struct(("opens", TIME), ("at", TIMESTAMP), name="Row")
 MOMENT = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
-
-
-@pytest.fixture(scope="module")
-def shared() -> Iterator[RegistryDouble]:
-    with running_double() as double:
-        yield double
-
-
-@pytest.fixture(params=[AvroConverter, JsonConverter, JsonSchemaConverter, ProtobufConverter])
-def converter(request: pytest.FixtureRequest, shared: RegistryDouble) -> Any:
-    made = request.param()
-    made.configure({"schema.registry.url": shared.url}, False)
-    return made
 
 
 def test_a_time_with_a_zone_is_refused(converter: Any) -> None:
