@@ -125,3 +125,4 @@ def test_killed_workers_of_a_mixed_group_repeat_and_lose_nothing(group: Group) -
     group.more(again)
     ours.kill()
     group.arrives(again)
+    assert set(group.counted().values()) == {TASKS}

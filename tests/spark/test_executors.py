@@ -141,8 +141,8 @@ def query() -> TaskSpec:
     return sample_spec("penstock.connectors.spark.connectors:SparkSinkTask", config)
 
 
-def waits(hosted: Hosted, spec: TaskSpec, reason: str) -> None:
-    """The task waits for this reason."""
+def assert_waits(hosted: Hosted, spec: TaskSpec, reason: str) -> None:
+    """Assert that the task waits for this reason."""
     *_, waiting = hosted.events.until(TaskWaiting, id_of(spec))
     while not re.search("did not start: ", waiting.reason):
         *_, waiting = hosted.events.until(TaskWaiting, id_of(spec))
@@ -160,7 +160,7 @@ def test_executors_whose_python_lacks_pyarrow_run_hosted_tasks_and_no_queries(
     worker.run(asking)
     found = rf"The executors' Python \({python}\) has no module pyarrow, which queries need"
     get = rf"`pip install penstock=={penstock.__version__}` there installs it, or {GET}"
-    waits(worker, asking, rf"The Spark application of queries: Spark did not start: {found}: {get}")
+    assert_waits(worker, asking, rf"The Spark application of queries: Spark did not start: {found}: {get}")
     assert worker.events.so_far(id_of(ticking)) == []
 
 
@@ -172,21 +172,21 @@ def test_executors_with_another_python_are_named_with_both_versions(
     worker.run(ticking)
     found = rf"The executors' Python \(.*\) is 3\.9, and the worker's is {OURS}"
     need = "Spark needs the same minor version in both"
-    waits(worker, ticking, rf"{found}: {need}; {GET}.*, or start the worker with Python 3\.9\.")
+    assert_waits(worker, ticking, rf"{found}: {need}; {GET}.*, or start the worker with Python 3\.9\.")
 
 
 def test_executors_whose_python_lacks_penstock_are_named(hosted: Callable[..., Hosted], tmp_path: Path) -> None:
     python = python_without(tmp_path / "python", "_editable_impl_penstock.pth", "penstock", "penstock.pth")
     worker, ticking = hosted(**{"spark.pyspark.python": str(python), "spark.executorEnv.PYTHONPATH": ""}), make_spec()
     worker.run(ticking)
-    waits(worker, ticking, rf"The executors' Python \({python}\) has no Penstock: {GET}")
+    assert_waits(worker, ticking, rf"The executors' Python \({python}\) has no Penstock: {GET}")
 
 
 def test_a_python_that_executors_do_not_have_is_named(hosted: Callable[..., Hosted], tmp_path: Path) -> None:
     python = tmp_path / "no" / "python"
     worker, ticking = hosted(**{"spark.pyspark.python": str(python)}), make_spec()
     worker.run(ticking)
-    waits(worker, ticking, rf"The executors can't run {python} \(No such file or directory\): {GET}")
+    assert_waits(worker, ticking, rf"The executors can't run {python} \(No such file or directory\): {GET}")
 
 
 def test_executors_whose_java_lacks_an_option_run_hosted_tasks_and_no_queries(hosted: Callable[..., Hosted]) -> None:
@@ -196,7 +196,7 @@ def test_executors_whose_java_lacks_an_option_run_hosted_tasks_and_no_queries(ho
     worker.run(asking)
     option = "--add-opens=java.base/java.nio=ALL-UNNAMED"
     found = rf"The executors' Java {spark_java().version} runs without `{option}`, which Arrow needs"
-    waits(worker, asking, rf"{found}.*: use a `java` that .*, or add it to `spark\.executor\.extraJavaOptions`")
+    assert_waits(worker, asking, rf"{found}.*: use a `java` that .*, or add it to `spark\.executor\.extraJavaOptions`")
 
 
 def test_a_java_of_a_local_spark_that_lacks_an_option_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,7 +208,9 @@ def test_a_java_of_a_local_spark_that_lacks_an_option_is_named(folder: Path, mon
         worker.events.until(SparkReady)
         asking = query()
         worker.run(asking)
-        waits(worker, asking, r"Spark's Java .* in .* runs without `--add-opens.*`.*`spark\.driver\.extraJavaOptions`")
+        assert_waits(
+            worker, asking, r"Spark's Java .* in .* runs without `--add-opens.*`.*`spark\.driver\.extraJavaOptions`"
+        )
         assert isinstance(worker.events.until(SparkDied)[0], SparkDied)
     finally:
         worker.close(20.0)

@@ -236,6 +236,7 @@ def test_a_query_that_runs_ends_with_its_task(
         one.start()
         eventually(lambda: one.fine() and server.waiting("sleep"), SECONDS)
         ends_in_time(one, server.sessions)
+    assert not server.waiting("sleep")
 
 
 def test_a_look_that_waits_for_a_lock_ends_with_its_task(spark: Hosted, kafka: Kafka, server: Server) -> None:
@@ -245,6 +246,7 @@ def test_a_look_that_waits_for_a_lock_ends_with_its_task(spark: Hosted, kafka: K
         one.start()
         eventually(lambda: one.fine() and server.waiting("looked"), SECONDS)
         ends_in_time(one, server.sessions)
+        assert not server.waiting("looked")
 
 
 def opened(spark: Hosted, file: Path) -> bool:
@@ -270,6 +272,7 @@ def test_rows_that_wait_for_the_lock_of_a_file_end_with_their_task(spark: Hosted
         other.execute("ROLLBACK")
         one.start()
         one.written(10)
+    assert other.execute("SELECT count(*) FROM halted").fetchone() == (10,)
 
 
 def test_a_query_of_a_file_that_runs_ends_with_its_task(spark: Hosted, kafka: Kafka, tmp_path: Path) -> None:
@@ -282,6 +285,7 @@ def test_a_query_of_a_file_that_runs_ends_with_its_task(spark: Hosted, kafka: Ka
         one.start()
         eventually(lambda: one.fine() and opened(spark, file), SECONDS)
         ends_in_time(one, lambda: opened(spark, file))
+    assert not opened(spark, file)
 
 
 @pytest.mark.parametrize("killed", ["python", "java"])

@@ -311,6 +311,7 @@ def test_a_file_of_sqlite_that_is_read_whole_may_be_replaced(spark: Hosted, kafk
         execute(other, THINGS, things(4, 5))
         other.rename(file)
         eventually(lambda: read("n5"), SECONDS)
+        assert {row["name"] for row in one.values("things")} == {f"n{i}" for i in range(1, 6)}
 
 
 @pytest.mark.parametrize("columns", ["day", "day,at"])
