@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from penstock.pipeline.converters import JsonConverter
 
 
@@ -10,3 +12,8 @@ def converter(**settings: str) -> JsonConverter:
     subject = JsonConverter()
     subject.configure({name.replace("_", "."): value for name, value in settings.items()}, is_key=False)
     return subject
+
+
+def read(subject: JsonConverter, *data: bytes) -> Any:
+    """Return the schemas and the values of these texts, read in one batch."""
+    return subject.to_connect_batch(["t"] * len(data), [()] * len(data), list(data))
