@@ -40,6 +40,7 @@ USES = {
     "worker/loop.py": "read once, then counted on by a clock that nobody sets",
     "worker/monitoring/attention.py": "shown by REST",
     "worker/monitoring/credentials.py": "the validity of certificates",
+    "worker/monitoring/executors.py": "shown by REST",
     "worker/monitoring/history.py": "times of events",
     "worker/monitoring/lineage/sender.py": "times of events",
     "worker/monitoring/log_lines.py": "read once: where the numbers of lines begin",
