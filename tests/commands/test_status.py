@@ -11,6 +11,7 @@ from typing import IO, Any
 import pytest
 
 from commands.conftest import CONFIG
+from penstock.core.model.records import TaskStatus
 from penstock.core.model.tasks import TaskId
 from penstock.http.client import Client
 from support.rest.cluster import RestCluster
@@ -26,15 +27,17 @@ def test_the_status_of_all(penstock: Any, cluster: RestCluster, worker: Client) 
         f"failed   orders     0      {since}  the disk is full  penstock restart orders --include-tasks --only-failed",
         "",
         "NAME       TYPE    STATE    WORKER  TASKS      BEHIND",
-        "orders     source  RUNNING  one     1 failed",
+        "orders     source  FAILED   one     1 failed",
         "lines out  sink    RUNNING  one     1 running",
     ]
     for chosen in (("ord*",), ("--state", "failed"), ("orders", "--state", "FAILED")):
         assert penstock("status", *chosen).stdout.splitlines() == [
-            "NAME    TYPE    STATE    WORKER  TASKS     BEHIND",
-            "orders  source  RUNNING  one     1 failed",
+            "NAME    TYPE    STATE   WORKER  TASKS     BEHIND",
+            "orders  source  FAILED  one     1 failed",
         ]
     assert list(json.loads(penstock("status", "--state", "failed", "-o", "json").stdout)) == ["orders"]
+    cluster.workers["one"].herder.statuses.replay(TaskStatus(TaskId("orders", 0), "SLEEPING", "one"))
+    assert "orders     source  UNKNOWN  one     1 sleeping" in penstock("status").stdout.splitlines()
     nobody = penstock("status", "-l", "team=x")
     assert (nobody.exit_code, nobody.stdout, nobody.stderr) == (0, "", "penstock: No connector matches that.\n")
 
@@ -138,6 +141,7 @@ def test_the_status_is_watched_until_ctrl_c(cluster: RestCluster, url: str) -> N
         until_line(watching.stdout, "the disk is full")
         until_line(watching.stdout, "1 failed")
         watching.send_signal(signal.SIGINT)
+        watching.wait(timeout=900)  # before its output is closed
     assert watching.returncode == 130
 
 

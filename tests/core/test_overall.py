@@ -7,7 +7,8 @@ from itertools import product
 import pytest
 
 from penstock.core.attention.states import Part, Watched
-from penstock.core.status.overall import ACTIONS, SHOWN, URGENCY, effect, overall
+from penstock.core.model.urgency import URGENCY
+from penstock.core.status.overall import ACTIONS, SHOWN, effect, overall
 
 
 def watched(target: str, *states: str, tasks: int | None = None) -> Watched:

@@ -31,3 +31,5 @@ def test_failures_and_losses_are_told_from_stops_and_waits() -> None:
         ("orders", 0): [End(now - 2000, "no disk"), End(now - 1000, lost)],
         ("payroll", None): [End(now, "refused")],
     }
+    assert history.failures() == {"orders": 3, "payroll": 1}
+    assert History(DAY, on=False).failures() is None

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.core.status.overall import UNKNOWN, URGENCY
+from penstock.core.model.urgency import UNKNOWN, URGENCY
 
 FILE = Path(__file__).parents[2] / "src" / "penstock" / "http" / "ui" / "states.js"
 

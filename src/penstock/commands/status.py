@@ -120,10 +120,16 @@ def _show(
 
 
 def _row(shown: dict[str, Any]) -> tuple[str, ...]:
-    connector, states = shown["connector"], Counter(_states(shown).values())
+    states = Counter(_states(shown).values())
     states["retrying"] += _retrying(shown)
     tasks = ", ".join(f"{count} {state}" for state, count in sorted(states.items()) if count) or "none"
-    return shown["name"], shown["type"], connector["state"], connector["worker_id"], tasks, _behind(shown)
+    return shown["name"], shown["type"], _overall(shown), shown["connector"]["worker_id"], tasks, _behind(shown)
+
+
+def _overall(shown: dict[str, Any]) -> str:
+    from penstock.core.model.urgency import most_urgent
+
+    return most_urgent(part["state"] for part in (shown["connector"], *shown["tasks"]))
 
 
 def _states(shown: dict[str, Any]) -> dict[int, str]:
@@ -151,14 +157,14 @@ def _behind(shown: dict[str, Any]) -> str:
     return str(sum(records)) if records else f"{max(seconds):.0f} s" if seconds else ""
 
 
-def _trouble(named: tuple[str, dict[str, Any]]) -> tuple[int, str]:
-    """Sort key of connectors: failed first, then stalled or retrying, then not running; by name."""
+def _trouble(named: tuple[str, dict[str, Any]]) -> tuple[float, str]:
+    """Sort key of connectors: failed first, then stalled or retrying, then by state; by name."""
+    from penstock.core.model.urgency import URGENCY
+
     name, shown = named
-    states = {shown["connector"]["state"].lower(), *_states(shown).values()}
-    if _retrying(shown):
-        states.add("retrying")
-    groups = ({"failed"}, {"stalled", "retrying"}, {"restarting", "unassigned"}, {"paused", "stopped"})
-    return next((place for place, group in enumerate(groups) if group & states), len(groups)), name
+    place = URGENCY.index(_overall(shown))
+    troubled = _retrying(shown) or "stalled" in _states(shown).values()
+    return min(place, 0.5) if troubled else place, name
 
 
 def _print_health(tasks: list[dict[str, Any]]) -> None:

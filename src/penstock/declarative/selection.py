@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from penstock.api.errors import ConfigError
-from penstock.core.attention.states import STATES
 from penstock.core.bulk.selection import Selector, named
+from penstock.core.model.urgency import STATES
 
 
 def select(

@@ -144,12 +144,12 @@ class Worker:
         self.id = self.url.split("://")[1].strip("/")
         name_worker(self.id)
         self._herder = Herder(herder_settings(settings, self.id), self._plugins)
-        self._metrics = WorkerMetrics(self._herder, self._configurations.class_name)
         self._health = TaskHealth(
             self._herder.work.is_stalled, is_known=lambda connector: connector in self._herder.state.connectors
         )
         self._log_lines = LogLines(self.id, settings.values["penstock.logs.lines"])
         self._history = History.of(settings, lambda: self._herder.membership.is_leader)
+        self._metrics = WorkerMetrics(self._herder, self._configurations.class_name, failures=self._history.failures)
         self._problems = Problems(config, self._herder, self._plugins, self._configurations, self._history)
         self._prometheus = PrometheusText(self._metrics.values)
         known = Known(self.id, self._prometheus.families, self._connector, self._configurations.resolve)

@@ -133,10 +133,28 @@ def test_the_states_of_connectors_and_tasks(cluster: MeasuredCluster) -> None:
     assert seen("worker_connector_failed_task_count", connector="orders") == 1
     assert seen("worker_connector_running_task_count", connector="orders") == 1
     assert seen("worker_task_count") == 2
+    assert seen("connector_penstock_overall_status", connector="orders", penstock_overall_status="failed") == 1
     cluster.ask("one", m.SetTargetState("orders", "PAUSED"))
     seen = samples(cluster)
     assert seen("connector_status", connector="orders", status="paused") == 1
     assert seen("worker_connector_paused_task_count", connector="orders") == 1
+
+
+def test_the_overall_state_is_unknown_where_no_version_knows_it(cluster: MeasuredCluster) -> None:
+    create(cluster)
+    cluster.herder.statuses.replay(TaskStatus(T0, "SLEEPING", "one"))
+    seen = samples(cluster)
+    assert seen("connector_penstock_overall_status", connector="orders", penstock_overall_status="unknown") == 1
+
+
+def test_failures_within_an_hour_are_counted_where_there_is_a_history(cluster: MeasuredCluster) -> None:
+    create(cluster)
+    assert samples(cluster)("connector_penstock_failures_last_hour", connector="orders") is None
+    for failures, shown in (({}, 0), ({"orders": 3, "gone": 1}, 3)):
+        metrics = WorkerMetrics(cluster.workers["one"].herder._herder, str, failures=lambda found=failures: found)
+        cluster.herder.metrics = metrics
+        assert samples(cluster)("connector_penstock_failures_last_hour", connector="orders") == shown
+        assert samples(cluster)("connector_penstock_failures_last_hour", connector="gone") is None
 
 
 def test_restarting_tasks_are_counted(cluster: MeasuredCluster) -> None:

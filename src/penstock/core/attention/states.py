@@ -9,12 +9,11 @@ from dataclasses import dataclass
 
 from penstock.core.attention.rows import Row, Step, instant, milliseconds
 from penstock.core.model.state import PAUSED, STARTED, STOPPED
+from penstock.core.model.urgency import STATES
 from penstock.core.restart_policy import CAUSED_BY, permanent_error
 
 SETTLED_MS = 30_000
 """Time for which connectors and tasks may be without a state, or not started, without a row."""
-STATES = ("RUNNING", "PAUSED", "STOPPED", "FAILED", "UNASSIGNED", "RESTARTING")
-"""States of connectors and tasks that there are; one in another state is not known to this version."""
 _TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z"
 _RETRYING = re.compile(rf"Retrying automatically since ({_TIME}):\s*")
 """Beginning of the trace of a hosted task that retries (``pipeline.retry_status``)."""
@@ -54,11 +53,15 @@ class Watched:
     parts: tuple[Part, ...]
     target_since_ms: int | None = None
 
+    def present(self) -> list[Part]:
+        """Return the connector and its present tasks: statuses of tasks that it has no more are left out."""
+        return [part for part in self.parts if part.task is None or part.task < self.tasks]
+
 
 def state_rows(connectors: Iterable[Watched], members: Collection[str], now_ms: int) -> Iterator[Row]:
     """Yield the rows of connectors. ``members``: ids of the workers of the group; empty if they are not known."""
     for watched in connectors:
-        parts = [part for part in watched.parts if part.task is None or part.task < watched.tasks]
+        parts = watched.present()
         for part in parts:
             if members and part.worker and part.worker not in members and part.state != "UNASSIGNED":
                 yield _left_behind(watched, part)

@@ -9,7 +9,7 @@ from typing import Literal
 from penstock.core.attention.states import Part, Watched, root_cause
 from penstock.core.bulk.selection import Candidate
 from penstock.core.model.state import PAUSED, STARTED, STOPPED
-from penstock.core.status.overall import SHOWN, Action, in_state, parts_of
+from penstock.core.status.overall import SHOWN, Action, in_state
 
 Result = Literal["done", "failed", "under way"]
 SETTLED_S = 3.0
@@ -45,7 +45,7 @@ def outcome(
     watched = now.watched
     if watched.target != _TARGETS.get(action, watched.target):
         return _other_target(before.watched, watched)
-    parts = parts_of(watched)
+    parts = watched.present()
     match action:
         case "pause":
             return _reached(watched, parts, PAUSED, "Paused", ("PAUSED",))
@@ -92,7 +92,7 @@ def _running(watched: Watched, parts: list[Part], done: str, certain: bool = Tru
 
 def _restarted(before: Watched, watched: Watched, parts: list[Part], only_failed: bool) -> Outcome:
     """Return the outcome of a restart: each part that it meant has a new status."""
-    old = {part.task: part for part in parts_of(before)}
+    old = {part.task: part for part in before.present()}
     meant = [part for part in parts if not only_failed or _state_of(old.get(part.task)) == "FAILED"]
     if waiting := [part for part in meant if _is_same(part, old.get(part.task))]:
         return Outcome("under way", f"{_who(waiting[0])} has not been restarted yet")
@@ -117,7 +117,7 @@ def _set(before: Candidate, now: Candidate, parts: list[Part], settings: Mapping
     wrong = [key for key, value in settings.items() if now.config.get(key) != value]
     if wrong:
         return Outcome("under way", f"Its configuration does not have the new value of {wrong[0]} yet", certain=False)
-    watched, old = now.watched, {part.task: part for part in parts_of(before.watched)}
+    watched, old = now.watched, {part.task: part for part in before.watched.present()}
     own = [part for part in parts if part.task is None]
     if not own or _is_same(own[0], old.get(None)):
         return Outcome("under way", "The connector has not been restarted yet")
@@ -136,7 +136,7 @@ def _set(before: Candidate, now: Candidate, parts: list[Part], settings: Mapping
 
 
 def _had_failed(before: Candidate) -> bool:
-    return bool(in_state(parts_of(before.watched), "FAILED"))
+    return bool(in_state(before.watched.present(), "FAILED"))
 
 
 def _is_same(part: Part, old: Part | None) -> bool:

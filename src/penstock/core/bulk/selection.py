@@ -13,11 +13,9 @@ from dataclasses import dataclass
 from typing import Self
 
 from penstock.api.errors import ConfigError
-from penstock.core.attention.states import STATES as STATES  # those by which connectors are selected
 from penstock.core.attention.states import Watched
 from penstock.core.config.connector import CONNECTOR_CLASS, LABELS
 from penstock.core.model.state import STARTED
-from penstock.core.status.overall import parts_of
 
 TYPES = ("source", "sink")
 _TERM = re.compile(r"(!?)\s*([\w./-]+)\s*(?:(==|=|!=)\s*([^\s]*))?")
@@ -131,7 +129,7 @@ class Selection:
         """Return whether a connector that the names mean is selected."""
         if self.labels is not None and not self.labels.matches(candidate.config):
             return False
-        if self.states and self.states.isdisjoint(part.state for part in parts_of(candidate.watched)):
+        if self.states and self.states.isdisjoint(part.state for part in candidate.watched.present()):
             return False
         if self.types and candidate.kind not in self.types:
             return False

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Literal
 
 from penstock.core.attention.states import Part, Watched
 from penstock.core.model.state import PAUSED, STARTED, STOPPED
+from penstock.core.model.urgency import UNKNOWN, most_urgent
 
-UNKNOWN: Final = "UNKNOWN"
-URGENCY = ("FAILED", UNKNOWN, "RESTARTING", "UNASSIGNED", "PAUSED", "STOPPED", "RUNNING")
-"""Overall states, the most urgent first. A state that this version does not know is UNKNOWN."""
 Action = Literal["pause", "resume", "stop", "restart", "delete", "set"]
 ACTIONS: tuple[Action, ...] = ("pause", "resume", "stop", "restart", "delete", "set")
 SHOWN: Mapping[str, str] = {STARTED: "RUNNING", PAUSED: PAUSED, STOPPED: STOPPED}
@@ -20,19 +18,10 @@ SHOWN: Mapping[str, str] = {STARTED: "RUNNING", PAUSED: PAUSED, STOPPED: STOPPED
 
 def overall(watched: Watched) -> str:
     """Return the most urgent state of a connector and its tasks; UNKNOWN if nothing has reported a status of it."""
-    states = [_known(part.state) for part in parts_of(watched)]
+    states = [part.state for part in watched.present()]
     if not any(part.task is None for part in watched.parts):
         states.append(UNKNOWN)
-    return min(states, key=URGENCY.index)
-
-
-def parts_of(watched: Watched) -> list[Part]:
-    """Return the connector and its present tasks: statuses of tasks that it has no more are left out."""
-    return [part for part in watched.parts if part.task is None or part.task < watched.tasks]
-
-
-def _known(state: str) -> str:
-    return state if state in URGENCY else UNKNOWN
+    return most_urgent(states)
 
 
 @dataclass(frozen=True, slots=True)

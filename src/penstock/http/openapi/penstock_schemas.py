@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from penstock.core.attention.rows import KINDS
 from penstock.core.bulk.results import RESULTS
-from penstock.core.bulk.selection import STATES, TYPES
+from penstock.core.bulk.selection import TYPES
 from penstock.core.model.skips import SKIP_TARGETS
+from penstock.core.model.urgency import STATES
 from penstock.core.status.overall import ACTIONS
 from penstock.http.openapi.forms import (
     KIND,

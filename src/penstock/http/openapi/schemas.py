@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.core.bulk.selection import STATES
+from penstock.core.model.urgency import STATES
 from penstock.http.openapi.forms import (
     FIGURE_OR_NULL,
     KIND,

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.api.errors import ConfigError
-from penstock.core.bulk.selection import STATES, TYPES, Selection, Selector, is_pattern
+from penstock.core.bulk.selection import TYPES, Selection, Selector, is_pattern
 from penstock.core.config.secrets import MASK
 from penstock.core.model import messages as m
+from penstock.core.model.urgency import STATES
 from penstock.core.status.overall import ACTIONS
 from penstock.http import bodies
 from penstock.http.access.authentication.principals import principal_of

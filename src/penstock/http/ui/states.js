@@ -1,4 +1,4 @@
-// Made of core/status/overall.py, which the CLI and REST use; tests/http/test_states.py compares them.
+// Made of core/model/urgency.py, which the CLI and REST use; tests/http/test_states.py compares them.
 
 /** Overall states, the most urgent first. */
 export const STATES = ["FAILED", "UNKNOWN", "RESTARTING", "UNASSIGNED", "PAUSED", "STOPPED", "RUNNING"];

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any, Self
 
-from penstock.core.attention.flapping import End
+from penstock.core.attention.flapping import WINDOW_MS, End
 from penstock.core.model import local_requests as local
 from penstock.core.model import messages as m
 from penstock.core.model.events import LoopEvent
@@ -115,6 +115,17 @@ class History:
                 if event.kind == "state" and _is_end(event):
                     ends = found.setdefault((event.connector, event.task), [])
                     ends.append(End(event.time_ms, event.reason or ""))
+        return found
+
+    def failures(self) -> dict[str, int] | None:
+        """Return how often the part of each connector that did so most has failed or was lost within an hour; None
+        without a history.
+        """
+        if not self._on:
+            return None
+        found: dict[str, int] = {}
+        for (connector, _), ends in self.ends(now_ms() - WINDOW_MS).items():
+            found[connector] = max(found.get(connector, 0), len(ends))
         return found
 
     # -- requests

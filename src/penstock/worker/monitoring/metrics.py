@@ -31,7 +31,9 @@ from penstock.core.model.tasks import (
     TaskPaused,
     TaskRunning,
 )
+from penstock.core.status.overall import overall
 from penstock.kafka.statistics import OWN
+from penstock.worker.monitoring.attention import watched
 from penstock.worker.monitoring.mbean_values import Value, client_values, plugin_values, task_values
 from penstock.worker.monitoring.prometheus_text import STATES
 from penstock.worker.monitoring.task_health import restart_metrics
@@ -115,9 +117,12 @@ class WorkerMetrics:
         herder: Herder,
         class_name: Callable[[Mapping[str, str]], str],
         clock: Callable[[], float] = time.monotonic,
+        failures: Callable[[], Mapping[str, int] | None] = lambda: None,
     ) -> None:
-        """``class_name`` gives the full name of the class that a configuration means; it must not raise."""
-        self._herder, self._class_name, self._clock = herder, class_name, clock
+        """``class_name`` gives the full name of the class that a configuration means; it must not raise. ``failures``
+        counts failures and losses within an hour by connector, and is None where nobody knows.
+        """
+        self._herder, self._class_name, self._clock, self._failures = herder, class_name, clock, failures
         self._runs: dict[str | TaskId, RunTimes] = {}
         self._connectors, self._tasks, self._rebalances = Startups(), Startups(), Rebalances()
         self._sparks = SparkApplications()
@@ -198,8 +203,12 @@ class WorkerMetrics:
         yield from self._worker(connectors, tasks)
         if self._herder.settings.distributed:
             yield from self._rebalancing(now)
+        failures = self._failures()
         for name in connectors:
             yield from self._connector(name)
+            if failures is not None and name in self._herder.state.connectors:
+                labels = (("connector", name),)
+                yield Value("connector-metrics", "penstock-failures-last-hour", labels, failures.get(name, 0))
         states = {id: self._state(id) for id in tasks}
         counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for id, state in states.items():
@@ -247,6 +256,7 @@ class WorkerMetrics:
             ("connector-type", self._herder.plugins.kind(known.config)),
             ("connector-version", self._herder.plugins.version(known.config) or ""),
             ("status", state),
+            ("penstock-overall-status", overall(watched(self._herder, name, known)).lower()),
         ):
             yield Value("connector-metrics", attribute, (("connector", name),), value)
         for attribute, figure in restart_metrics(self._herder.restart_policy, name, None):

@@ -148,6 +148,10 @@ MEANINGS: Mapping[str, Mapping[str, str]] = {
         "connector-type": "source or sink, as a label",
         "connector-version": "The version of the connector's class, as a label",
         "status": "The state of the connector in lower case, as a label",
+        "penstock-overall-status": "The most urgent state of the connector and its tasks in lower case, as a label",
+        "penstock-failures-last-hour": (
+            "How often the connector or a task of it, whichever most, has failed or was lost within the last hour"
+        ),
         **_restarts("connector"),
     },
     "connector-task-metrics": {
