@@ -42,6 +42,7 @@ USES = {
     "worker/monitoring/credentials.py": "the validity of certificates",
     "worker/monitoring/executors.py": "shown by REST",
     "worker/monitoring/history.py": "times of events",
+    "worker/monitoring/ignored_settings.py": "shown by REST",
     "worker/monitoring/lineage/sender.py": "times of events",
     "worker/monitoring/log_lines.py": "read once: where the numbers of lines begin",
     "worker/monitoring/refused_records.py": "shown by REST",

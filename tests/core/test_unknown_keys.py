@@ -234,3 +234,16 @@ def test_a_misspelt_option_of_spark_is_reported(plugins: Plugins) -> None:
     config = {"name": "x", "connector.class": "SparkSource", "format": "rate", "topic": "t", "opton.rowsPerSecond": "5"}
     (sentence,) = plugins.validate(config, WORKER).warnings
     assert sentence.endswith("Did you mean 'option.rowsPerSecond'?")
+
+
+def test_ignored_settings_are_found_without_an_object_of_the_connector(plugins: Plugins) -> None:
+    def ignored(base: dict[str, str], **more: str) -> list[str]:
+        given = {**base, **{name.replace("__", "."): value for name, value in more.items()}}
+        return plugins.ignored(given, WORKER, given)
+
+    assert ignored(FILE) == []
+    assert ignored(FILE, fiel="x", consumer__override__group__id="g", penstock__labels__team="a") == [
+        "fiel",
+        "consumer.override.group.id",
+    ]
+    assert ignored(SINK, transforms__x__type=f"{SMT}Filter") == ["transforms.x.type"]

@@ -58,6 +58,7 @@ def test_a_password_that_has_changed_and_kinds_that_are_muted(bootstrap: str, ka
             "file": str(tmp_path / "out.txt"),
             "sasl.password": f"${{file:{secrets}:password}}",
             "connector.class": "FileStreamSink",
+            "penstock.attention.muted": "ignored",
         }
         worker.put("lines", **config)
         worker.running("lines")
@@ -73,9 +74,24 @@ def test_a_password_that_has_changed_and_kinds_that_are_muted(bootstrap: str, ka
         refused = worker.http.put("/connectors/lines/config", json={**config, "penstock.attention.muted": "failed"})
         assert refused.status_code == 400
         assert "penstock.attention.muted" in refused.json()["message"]
-        worker.put("lines", **config, **{"penstock.attention.muted": "paused, stopped"})
+        worker.put("lines", **{**config, "penstock.attention.muted": "paused, stopped, ignored"})
         worker.http.put("/connectors/lines/pause")
         until(lambda: worker.get("/connectors/lines/status")["connector"]["state"] == "PAUSED", "the pause")
         assert rows() == []
         worker.put("lines", **config)
         until(lambda: [row["kind"] for row in rows()] == ["paused"], "the row about the pause")
+
+
+def test_a_setting_without_effect_has_a_row_until_it_is_removed(bootstrap: str, kafka: Kafka, tmp_path: Path) -> None:
+    topic = f"lines-{uuid.uuid4().hex}"
+    kafka.create(NewTopic(topic, 1, 1))
+    with WorkerProcess(bootstrap, tmp_path) as worker:
+
+        def rows() -> list[tuple[str, str]]:
+            return [(row["kind"], row["next"]["command"]) for row in worker.get("/penstock/v1/attention")["rows"]]
+
+        config = {"connector.class": "FileStreamSink", "topics": topic, "file": str(tmp_path / "out.txt")}
+        worker.put("lines", **config, flie="x")
+        until(lambda: rows() == [("ignored", "penstock patch lines --unset=flie")], "the row about the setting")
+        assert worker.http.patch("/connectors/lines/config", json={"flie": None}).status_code == 200
+        until(lambda: rows() == [], "the end of the row")

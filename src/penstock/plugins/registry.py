@@ -29,6 +29,7 @@ from penstock.core.config.runtime_settings import common_config
 from penstock.core.config.validation import (
     WorkerRules,
     connector_class,
+    ignored_settings,
     named_connector,
     plugin_config,
     validate_connector,
@@ -189,6 +190,14 @@ class Plugins:
         """
         self._check_present(props, props if raw is None else raw)
         return validate_connector(self.catalog, props, lambda: self.connector(props)(), rules, raw, by_connector)
+
+    def ignored(self, props: Mapping[str, str | None], rules: WorkerRules, raw: Mapping[str, str | None]) -> list[str]:
+        """Return the settings that certainly have no effect; ``props`` and ``raw`` are as in ``validate``.
+
+        No object of the connector is made. Raises Refused, ConfigError, and what plugins raise when they are asked for
+        their settings.
+        """
+        return ignored_settings(self.catalog, props, self.connector(props).setting_prefixes, rules, raw)
 
     def _check_present(self, props: Mapping[str, str | None], raw: Mapping[str, str | None]) -> None:
         """Raises Refused without the connector's class; its message has values as in ``raw``. Java remembers a missing

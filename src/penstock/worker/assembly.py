@@ -239,7 +239,7 @@ class Worker:
             new=configurations.new_connector,
             resolve=configurations.resolve,
             resolve_to_start=configurations.resolve_to_start,
-            starts=self._problems.credentials.starts,
+            starts=self._problems.starts,
             check=configurations.check_connector,
             prepare=configurations.prepare,
             task_class_name=java_class_name,

@@ -30,6 +30,7 @@ KINDS = {
     "outdated": "A file with a certificate or password has changed since it was read",
     "versions": "Workers of the group have different versions",
     "executors": "Some of Spark's executors lack something that tasks need",
+    "ignored": "Settings of the connector have no effect",
     "stopped": "The connector has been stopped",
     "paused": "The connector has been paused",
 }

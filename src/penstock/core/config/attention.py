@@ -19,6 +19,7 @@ MUTABLE = (
     "dead-letters",
     "expiring",
     "outdated",
+    "ignored",
     "stopped",
     "paused",
 )

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-from penstock.api.config import ConfigKeyInfo, ConfigValue, with_prefix
+from penstock.api.config import ConfigDef, ConfigKeyInfo, ConfigValue, with_prefix
 from penstock.api.connector import Connector
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.api.returned import validated
@@ -163,13 +163,7 @@ def validate_connector(
     near = found.location
     kind = _kind(found)
     source = kind is Kind.SOURCE
-    context = SettingContext(
-        version=newest.version,
-        converters=converter_defaults(catalog, props, worker.converters, near),
-        catalog=catalog,
-        compile=worker.compile,
-        restart_policy=worker.restart_policy,
-    )
+    context = _context(catalog, props, newest.version, worker, near)
     config = enrich(runtime_config(kind, context=context, given=props), catalog, props, near)
     with asking():
         values = config.validate_all(props, catalog.load_named)
@@ -185,17 +179,8 @@ def validate_connector(
     converters = [_converter_infos(catalog, props, values, key, near) for key in ("header", "key", "value")]
     with asking():
         own = found.config_def()
-    clients = clients_of(name, props, source, exactly_once=worker.exactly_once, distributed=worker.group_id is not None)
-    defined = Defined(
-        config,
-        own,
-        connector.setting_prefixes,
-        clients,
-        exactly_once=source and worker.exactly_once,
-        optional=optional_settings(kind),
-        without_effect=without_effect(props, kind, context),
-        deprecated=deprecated_settings(),
-    )
+    clients = _clients(name, props, source, worker)
+    defined = _defined(props, config, own, connector.setting_prefixes, clients, kind, context, worker)
     unknown = unknown_keys(raw or props, defined, catalog)
     refused = {key: each.sentence for key, each in unknown.items() if worker.strict and each.certain}
     for key, problem in refused.items():
@@ -213,6 +198,60 @@ def validate_connector(
     warnings = tuple(each.sentence for key, each in unknown.items() if key not in refused)
     infos = replace(infos.plus([*overrides, *converters]), warnings=warnings)
     return infos if raw is None else infos.as_given(props, raw)
+
+
+def ignored_settings(
+    catalog: Catalog, props: Props, prefixes: tuple[str, ...], worker: WorkerRules, raw: Props
+) -> list[str]:
+    """Return the settings that certainly have no effect, in the order in which they were given.
+
+    ``prefixes``: ``Connector.setting_prefixes`` of the class. No object of it is made. Raises Refused, ConfigError, and
+    what plugins raise when they are asked for their settings.
+    """
+    newest, found = named_connector(catalog, props), connector_class(catalog, props)
+    kind, near = _kind(found), found.location
+    context = _context(catalog, props, newest.version, worker, near)
+    config = enrich(runtime_config(kind, context=context, given=props), catalog, props, near)
+    clients = _clients(props[CONNECTOR_CLASS] or "", props, kind is Kind.SOURCE, worker)
+    defined = _defined(props, config, found.config_def(), prefixes, clients, kind, context, worker)
+    unknown = unknown_keys(raw, defined, catalog)
+    return [name for name, each in unknown.items() if each.certain and name not in defined.deprecated]
+
+
+def _context(catalog: Catalog, props: Props, version: str, worker: WorkerRules, near: str) -> SettingContext:
+    return SettingContext(
+        version=version,
+        converters=converter_defaults(catalog, props, worker.converters, near),
+        catalog=catalog,
+        compile=worker.compile,
+        restart_policy=worker.restart_policy,
+    )
+
+
+def _clients(name: str, props: Props, source: bool, worker: WorkerRules) -> Sequence[str]:
+    return clients_of(name, props, source, exactly_once=worker.exactly_once, distributed=worker.group_id is not None)
+
+
+def _defined(
+    props: Props,
+    config: ConfigDef,
+    own: ConfigDef,
+    prefixes: tuple[str, ...],
+    clients: Sequence[str],
+    kind: Kind,
+    context: SettingContext,
+    worker: WorkerRules,
+) -> Defined:
+    return Defined(
+        config,
+        own,
+        prefixes,
+        clients,
+        exactly_once=kind is Kind.SOURCE and worker.exactly_once,
+        optional=optional_settings(kind),
+        without_effect=without_effect(props, kind, context),
+        deprecated=deprecated_settings(),
+    )
 
 
 def _without_providers(props: Props) -> Props:

@@ -9,7 +9,7 @@ const KINDS = {
   "missing-topics": "Missing topics", standstill: "Lag stands still", "partition-standstill": "A partition stands still",
   silent: "Silent", behind: "Falling behind", "no-tasks": "No tasks", waiting: "Waiting", flapping: "Flapping", "dead-letters": "Refused records",
   expiring: "Certificate expires", outdated: "Credentials have changed", versions: "Versions differ",
-  executors: "Executors are unfit", stopped: "Stopped", paused: "Paused",
+  executors: "Executors are unfit", ignored: "Settings without effect", stopped: "Stopped", paused: "Paused",
 };
 const GRAVE = ["failed", "unreachable"], CALM = ["paused", "stopped"];
 const FIRST_ROWS = 10;

@@ -14,6 +14,7 @@ from penstock.worker.monitoring.attention import Attention
 from penstock.worker.monitoring.credentials import Credentials
 from penstock.worker.monitoring.executors import Executors
 from penstock.worker.monitoring.history import History
+from penstock.worker.monitoring.ignored_settings import IgnoredSettings
 from penstock.worker.monitoring.refused_records import RefusedRecords
 from penstock.worker.monitoring.sink_progress import SinkProgress
 from penstock.worker.monitoring.trends import Trends
@@ -31,7 +32,13 @@ class Problems:
         self._herder = herder
         self._refused = RefusedRecords(self._is_known)
         self._trends = Trends(self._is_to_run)
-        self.credentials = Credentials(
+        self._ignored = IgnoredSettings(
+            lambda resolved, given: plugins.ignored(resolved, configurations.rules, given),
+            lambda: list(herder.work.connectors),
+            self._given,
+            Threads(),
+        )
+        self._credentials = Credentials(
             herder.settings.worker_id,
             worker,
             configurations.providers.of_files().transform,
@@ -48,7 +55,13 @@ class Problems:
             clean=configurations.redaction.clean,
         )
         self._executors = Executors(herder.settings.worker_id)
-        more = (self._refused.rows, self._trends.rows, self.credentials.rows, self._executors.rows)
+        more = (
+            self._refused.rows,
+            self._trends.rows,
+            self._credentials.rows,
+            self._executors.rows,
+            self._ignored.rows,
+        )
         self.attention = Attention(herder, self._sinks.rows, more, history.ends, self._trends.polling)
 
     def start(self) -> None:
@@ -57,11 +70,16 @@ class Problems:
     def close(self) -> None:
         self._sinks.close()
 
+    def starts(self, name: str, resolved: Config) -> None:
+        """Called when a connector has been checked and starts here. Never raises."""
+        self._credentials.starts(name, resolved)
+        self._ignored.starts(name, resolved)
+
     def observe(self, event: LoopEvent) -> None:
         self._sinks.observe(event)
         self._refused.observe(event)
         self._trends.observe(event)
-        self.credentials.observe(event)
+        self._credentials.observe(event)
         self._executors.observe(event)
 
     def _is_known(self, connector: str) -> bool:
