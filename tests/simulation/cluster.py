@@ -37,13 +37,12 @@ from penstock.core.model.tasks import (
 from penstock.core.session_keys import key_bytes, sign
 from simulation import descriptions
 from simulation.group import Group
+from simulation.progress import Progress
 from simulation.topics import Topics
 from simulation.worker import Facts, Task, Worker
 
-Effect = Callable[[], None]
 
-
-class Cluster:
+class Cluster(Progress):
     """Simulated cluster, whose workers all have the same ``settings``.
 
     ``trace`` is called with a line for everything worth showing. ``pick`` is given the channels on which something is
@@ -209,68 +208,13 @@ class Cluster:
             self.post(worker, "time", e.Tick())
         self._settle_unless_picked()
 
-    # -- progress
-
-    def settle(self) -> None:
-        while self.step():
-            pass
-
-    def step(self) -> bool:
-        """Let one thing that is under way happen; return False if there is none."""
-        if self.pick is None:
-            worker = next((w for w in self.workers.values() if w.under_way), None)
-            if worker is not None:
-                self._happen(worker, 0)
-            elif self.group.wanted:
-                self.group.decide(self.now)
-            else:
-                return False
-            return True
-        heads = {
-            f"{worker.id} {channel}": (worker, i)
-            for worker in self.workers.values()
-            for i, (channel, _) in reversed(list(enumerate(worker.under_way)))
-        }
-        channels = sorted(heads) + (["group decides"] if self.group.can_decide() else [])
-        if not channels:
-            return False
-        chosen = channels[self.pick(channels)]
-        if chosen == "group decides":
-            self.group.decide(self.now)
-        else:
-            self._happen(*heads[chosen])
-        return True
-
-    def _happen(self, worker: Worker, i: int) -> None:
-        channel, what = worker.under_way.pop(i)
-        if callable(what):
-            what()
-            return
-        if isinstance(what, e.ConfigRead):
-            what = worker.with_later(channel, what, self.pick)
-        self._tell(worker, what)
+    # -- actions of herders
 
     def _tell(self, worker: Worker, event: Any) -> None:
         if isinstance(event, e.ConfigRead) and event.entries:
             worker.read = event.entries[-1].offset + 1
         for action in worker.herder.handle(event, self.now):
             self._carry_out(worker, action)
-
-    def _settle_unless_picked(self) -> None:
-        if self.pick is None:
-            self.settle()
-
-    def post(self, worker: Worker, channel: str, event: Any) -> None:
-        worker.under_way.append((channel, event))
-
-    def _later(self, worker: Worker, channel: str, effect: Effect) -> None:
-        """Have an effect at once or, with ``pick``, when its channel is chosen."""
-        if self.pick is None:
-            effect()
-        else:
-            worker.under_way.append((channel, effect))
-
-    # -- actions of herders
 
     def _carry_out(self, worker: Worker, action: a.Action) -> None:
         match action:

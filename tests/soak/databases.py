@@ -29,7 +29,7 @@ from support.kafka.client import Kafka
 from support.mariadb import MariaDb
 from support.postgres import Postgres
 from support.spark.host import Hosted, started
-from support.spark.queries import ID, NAME, JdbcSink
+from support.spark.jdbc import ID, NAME, JdbcSink
 from support.waiting import until
 
 CHUNK = 200

@@ -21,7 +21,8 @@ from support.jars import require
 from support.kafka.client import Kafka
 from support.spark import delta, iceberg
 from support.spark.host import Hosted, Spec, id_of, started, without_waiting
-from support.spark.queries import ID, NAME, JdbcSink, JdbcSource, Sink, Source, field, record
+from support.spark.jdbc import ID, NAME, JdbcSink, JdbcSource, field, record
+from support.spark.queries import Sink, Source
 from support.tasks.runs import JSON, STRING
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]

@@ -20,7 +20,8 @@ from penstock.spark.query.jdbc.drivers import install
 from penstock.spark.query.sink.rows.plan import lost_host, reported
 from support.kafka.client import Kafka, Record
 from support.spark.host import Hosted
-from support.spark.queries import COLUMNS, ID, NAME, JdbcSink, JdbcSource, Query, Sink, Source, field, record
+from support.spark.jdbc import ID, NAME, JdbcSink, JdbcSource, field, record
+from support.spark.queries import COLUMNS, Query, Sink, Source
 from support.waiting import until
 from support.worker_process import QUICK_JAVA
 

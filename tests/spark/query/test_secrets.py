@@ -20,7 +20,8 @@ from penstock.spark.settings import HostSettings
 from support.kafka.client import Kafka
 from support.process_tree import descendants
 from support.spark.host import Hosted, started
-from support.spark.queries import COLUMNS, ID, NAME, JdbcSink, Sink, Source, make
+from support.spark.jdbc import ID, NAME, JdbcSink
+from support.spark.queries import COLUMNS, Sink, Source, make
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 

@@ -24,7 +24,8 @@ from support.mariadb import MariaDb
 from support.postgres import Postgres, binaries
 from support.spark.class_data import java_options
 from support.spark.host import Hosted, started
-from support.spark.queries import ID, JdbcSink, JdbcSource, Sink, Source, field
+from support.spark.jdbc import ID, JdbcSink, JdbcSource, field
+from support.spark.queries import Sink, Source
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 

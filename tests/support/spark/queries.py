@@ -260,42 +260,21 @@ def named_gap(one: Query, sentence: str) -> None:
             return
 
 
-def field(name: str, kind: str, **more: Any) -> dict[str, Any]:
-    return {"field": name, "type": kind, "optional": True, **more}
+class SourceQuery(Query):
+    """A source, whose offsets are in a topic of its own."""
 
+    offsets: str
+    exactly_once: bool
 
-ID = field("id", "int32", optional=False)
-NAME = field("name", "string")
-
-
-def record(fields: list[dict[str, Any]], row: dict[str, Any] | None) -> Record:
-    """Return a record with ``id`` as its key; the value is null if the row has nothing else."""
-    key = {"schema": {"type": "struct", "fields": [ID]}, "payload": {"id": (row or {})["id"]}}
-    value = {"schema": {"type": "struct", "fields": fields}, "payload": row}
-    return Record(None if len(row or {}) == 1 else json.dumps(value).encode(), json.dumps(key).encode())
-
-
-class JdbcSink(Sink):
-    task_class = "penstock.connectors.jdbc:JdbcSinkTask"
-
-    def __init__(self, hosted: Hosted, kafka: Kafka, url: str, partitions: int = 1, **config: str) -> None:
-        settings = {
-            "connection.url": url,
-            "connection.attempts": "1",
-            "key.converter": JSON,
-            "value.converter": JSON,
-            "value.converter.schemas.enable": "true",
-            "table.name.format": "things",
-            "auto.create": "true",
-            **config,
+    def more(self) -> dict[str, Any]:
+        return {
+            "exactly_once": self.exactly_once,
+            "offsets_topic": self.offsets,
+            "offsets": stored_offsets(self),
         }
-        super().__init__(hosted, kafka, kafka.create_topic(partitions=partitions), Path("unused"), **settings)
-
-    def add(self, fields: list[dict[str, Any]], *rows: dict[str, Any]) -> None:
-        self.kafka.produce(self.topic, [record(fields, row) for row in rows])
 
 
-def stored_offsets(query: Source | JdbcSource) -> tuple[CommittedOffset, ...]:
+def stored_offsets(query: SourceQuery) -> tuple[CommittedOffset, ...]:
     """Return the connector's offsets as a worker reads them."""
     entries = OffsetEntries()
     entries.put([(record.key, record.value, record.headers) for record in query.kafka.read_all(query.offsets)])
@@ -304,7 +283,7 @@ def stored_offsets(query: Source | JdbcSource) -> tuple[CommittedOffset, ...]:
     )
 
 
-class Source(Query):
+class Source(SourceQuery):
     """Reads ``folder`` into ``topic``; its offsets are in a separate topic."""
 
     task_class = "penstock.connectors.spark:SparkSourceTask"
@@ -321,13 +300,6 @@ class Source(Query):
             "checkpoint.location": str(self.checkpoint),
         }
         super().__init__(hosted, kafka, topic, {**reads, **config})
-
-    def more(self) -> dict[str, Any]:
-        return {
-            "exactly_once": self.exactly_once,
-            "offsets_topic": self.offsets,
-            "offsets": stored_offsets(self),
-        }
 
     def add(self, file: str, *rows: dict[str, Any]) -> None:
         """Add a file of these rows atomically."""
@@ -356,54 +328,3 @@ class Source(Query):
         """Set or delete the offset, as the REST API does."""
         key = json.dumps([self.name, {"query": self.name}], separators=(",", ":"))
         self.kafka.produce(self.offsets, [Record(None if offset is None else json.dumps(offset), key)])
-
-
-class JdbcSource(Query):
-    """Reads tables of ``url`` into topics that begin with ``prefix``; its offsets are in a separate topic."""
-
-    task_class = "penstock.connectors.jdbc:JdbcSourceTask"
-
-    def __init__(self, hosted: Hosted, kafka: Kafka, url: str, exactly_once: bool = False, **config: str) -> None:
-        self.exactly_once, self.offsets = exactly_once, kafka.create_topic()
-        self.prefix = f"{new_name('jdbc')}-"
-        settings = {
-            "connection.url": url,
-            "connection.attempts": "1",
-            "topic.prefix": self.prefix,
-            "poll.interval.ms": "100",
-            "table.poll.interval.ms": "500",
-            "topic.creation.default.partitions": "1",
-            "topic.creation.default.replication.factor": "1",
-        }
-        super().__init__(hosted, kafka, self.prefix, {**settings, **config})
-
-    def more(self) -> dict[str, Any]:
-        return {
-            "exactly_once": self.exactly_once,
-            "offsets_topic": self.offsets,
-            "offsets": stored_offsets(self),
-        }
-
-    def committed(self) -> list[tuple[dict[str, Any], dict[str, Any] | None]]:
-        """Return the source partitions with their last offsets."""
-        found = {record.key: record.value for record in self.kafka.read_all(self.offsets)}
-        return [(json.loads(key or b"")[1], json.loads(value or b"null")) for key, value in found.items()]
-
-    def values(self, table: str, isolation: str = "read_committed") -> list[Any]:
-        return [json.loads(value or b"null") for value in self.kafka.values(self.prefix + table, isolation)]
-
-    def wait(self, table: str, count: int) -> list[Any]:
-        """Wait for ``count`` values and return them."""
-        topic = self.prefix + table
-
-        def look() -> list[Any] | None:
-            self.fine()
-            if topic not in self.kafka.topics():
-                return None
-            values = self.values(table)
-            return values if len(values) >= count else None
-
-        values = eventually(look, SECONDS)
-        assert values is not None
-        assert len(values) == count
-        return values

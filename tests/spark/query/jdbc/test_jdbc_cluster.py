@@ -20,7 +20,8 @@ from support.postgres import Postgres
 from support.process_tree import command, descendants
 from support.spark.class_data import EXECUTORS_JAVA, java_options
 from support.spark.host import Hosted, started
-from support.spark.queries import ID, NAME, SECONDS, JdbcSink, JdbcSource
+from support.spark.jdbc import ID, NAME, JdbcSink, JdbcSource
+from support.spark.queries import SECONDS
 from support.tasks.runs import eventually
 from support.worker_process import QUICK_JAVA
 

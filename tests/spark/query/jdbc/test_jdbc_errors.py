@@ -19,7 +19,7 @@ from support.kafka.client import Kafka
 from support.mariadb import MariaDb
 from support.postgres import Postgres
 from support.spark.host import Hosted
-from support.spark.queries import ID, NAME, JdbcSink, JdbcSource
+from support.spark.jdbc import ID, NAME, JdbcSink, JdbcSource
 from support.spark.transactions import FAR, Bench
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]

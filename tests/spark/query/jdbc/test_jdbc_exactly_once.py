@@ -17,7 +17,8 @@ from support.kafka.client import Kafka
 from support.mariadb import MariaDb
 from support.postgres import Postgres
 from support.spark.host import Hosted
-from support.spark.queries import ID, NAME, SECONDS, JdbcSink
+from support.spark.jdbc import ID, NAME, JdbcSink
+from support.spark.queries import SECONDS
 from support.spark.transactions import NAME as NAME_COLUMN
 from support.spark.transactions import Bench
 from support.tasks.runs import eventually

@@ -11,7 +11,7 @@ from faults.proxy import Proxy
 from support.kafka.client import Kafka
 from support.mariadb import MariaDb
 from support.spark.host import Hosted
-from support.spark.queries import ID, NAME, JdbcSink, JdbcSource, field
+from support.spark.jdbc import ID, NAME, JdbcSink, JdbcSource, field
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 

@@ -15,7 +15,7 @@ from support.kafka.client import Kafka
 from support.mariadb import MariaDb
 from support.postgres import Postgres
 from support.spark.host import Hosted
-from support.spark.queries import ID, JdbcSink, JdbcSource, field
+from support.spark.jdbc import ID, JdbcSink, JdbcSource, field
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 

@@ -18,7 +18,8 @@ from support.kafka.client import Kafka
 from support.mariadb import MariaDb
 from support.postgres import Postgres
 from support.spark.host import Hosted
-from support.spark.queries import ID, NAME, SECONDS, JdbcSink, JdbcSource, Query
+from support.spark.jdbc import ID, NAME, JdbcSink, JdbcSource
+from support.spark.queries import SECONDS, Query
 from support.tasks.runs import eventually
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]

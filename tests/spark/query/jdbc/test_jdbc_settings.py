@@ -11,7 +11,7 @@ import pytest
 from support.kafka.client import Kafka
 from support.postgres import Postgres
 from support.spark.host import Hosted
-from support.spark.queries import ID, NAME, JdbcSink, JdbcSource, field
+from support.spark.jdbc import ID, NAME, JdbcSink, JdbcSource, field
 from support.waiting import until
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]

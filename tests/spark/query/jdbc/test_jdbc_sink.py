@@ -17,7 +17,8 @@ from penstock.spark.channel import LEAVE_AT
 from support.kafka.client import Kafka
 from support.postgres import Postgres
 from support.spark.host import Hosted
-from support.spark.queries import ID, NAME, SECONDS, JdbcSink, field
+from support.spark.jdbc import ID, NAME, JdbcSink, field
+from support.spark.queries import SECONDS
 from support.tasks.runs import eventually
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]

@@ -11,7 +11,7 @@ from penstock.core.model.skips import Skip
 from penstock.core.model.tasks import SkipOver
 from support.kafka.client import Kafka
 from support.spark.host import Hosted
-from support.spark.queries import ID, NAME, JdbcSink
+from support.spark.jdbc import ID, NAME, JdbcSink
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 

@@ -5,37 +5,24 @@ from __future__ import annotations
 import base64
 import json
 import os
-import re
 import signal
-import sqlite3
 from pathlib import Path
 
 import pytest
 
 from penstock.core.model.tasks import SparkDied, SparkReady, TaskLost, TaskPaused
 from penstock.hosts.python.wire import read
+from spark.query.jdbc.things import EVENTS, THINGS, execute, things
 from support.kafka.client import Kafka, Record
 from support.postgres import Postgres
 from support.spark.host import Hosted
-from support.spark.queries import ID, NAME, SECONDS, JdbcSink, JdbcSource, field, sample_spec, stored_offsets
+from support.spark.jdbc import ID, NAME, JdbcSink, JdbcSource, field
+from support.spark.queries import SECONDS, sample_spec
 from support.tasks.runs import eventually
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 
-def execute(file: Path, *statements: str) -> None:
-    with sqlite3.connect(file, timeout=900) as database:
-        for statement in statements:
-            database.execute(statement)
-
-
-def things(first: int, last: int) -> str:
-    """Inserts rows with these numbers."""
-    numbers = f"WITH RECURSIVE n(i) AS (SELECT {first} UNION ALL SELECT i + 1 FROM n WHERE i < {last})"
-    return f"{numbers} INSERT INTO things SELECT i, 'n' || i FROM n"
-
-
-THINGS = "CREATE TABLE things (id INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL, name TEXT)"
 SPLIT = {"penstock.read.partitions": "4", "penstock.read.rows": "1000"}
 
 
@@ -134,11 +121,6 @@ def test_a_whole_table_is_read_again_and_again(spark: Hosted, kafka: Kafka, tmp_
         assert [offset for _, offset in one.committed()] == [None, None]
 
 
-EVENTS = """
-CREATE TABLE {} (id BIGINT NOT NULL, at TIMESTAMP NOT NULL);
-INSERT INTO {} SELECT i, TIMESTAMP '2026-01-01' + i / 700 * INTERVAL '1 ms' FROM generate_series(1, {}) i
-"""
-"""Hundreds of rows have the same time."""
 TIMES = {"timestamp.column.name": "at", "batch.max.rows": "500", "penstock.read.rows": "20000"}
 
 
@@ -223,95 +205,6 @@ def test_a_java_connectors_offset_is_continued_when_the_database_was_away(
         ((given_back, offset),) = one.committed()
         assert given_back == partition
         assert (offset or {})["incrementing"] == 5001
-
-
-@pytest.mark.parametrize("query", [False, True])
-def test_an_offset_is_used_only_with_the_server_that_it_was_read_from(
-    spark: Hosted, kafka: Kafka, postgres: Postgres, query: bool
-) -> None:
-    table = f"served_{query}".lower()
-    postgres.execute(EVENTS.format(table, table, 10))
-    what = {"query": f"SELECT * FROM {table}"} if query else {"table.whitelist": table}
-    settings = {"mode": "incrementing", "incrementing.column.name": "id", **what}
-    with JdbcSource(spark, kafka, postgres.url, **settings) as one:
-        topic, one.worker = "" if query else table, {"offset.flush.interval.ms": "300"}
-        one.start()
-        one.wait(topic, 10)
-        eventually(lambda: one.committed(), SECONDS)
-        one.stop()
-        [stored] = stored_offsets(one)
-        (system,) = postgres.rows("SELECT system_identifier::text FROM pg_control_system()")[0]
-        assert stored.identity == {"system": system}
-
-        def of_another() -> None:
-            last = [record for record in kafka.read_all(one.offsets) if record.value is not None][-1]
-            header = ("penstock.origin", b'{"system":"1"}')
-            kafka.produce(one.offsets, [Record(last.value, last.key, headers=(header,))])
-
-        of_another()
-        one.start()
-        change = f"The server's system identifier is {system}, and the connector's offsets belong to the server 1"
-        assert change in one.failure()
-        postgres.rows(f"INSERT INTO {table} VALUES (11, now())")
-        one.start(on_origin_changed="continue")
-        assert one.wait(topic, 11)[-1]["id"] == 11
-        one.stop()
-        assert stored_offsets(one)[0].identity == {"system": system}
-        of_another()
-        one.start(on_origin_changed="restart")
-        assert [row["id"] for row in one.wait(topic, 22)[11:]] == list(range(1, 12))
-
-
-def test_an_offset_is_used_only_with_the_file_of_sqlite_that_it_was_read_from(
-    spark: Hosted, kafka: Kafka, tmp_path: Path
-) -> None:
-    """Also while the task runs, whose connection still reads the old file."""
-    file = tmp_path / "app.db"
-    execute(file, THINGS, things(1, 10))
-    with JdbcSource(spark, kafka, f"jdbc:sqlite:{file}", mode="incrementing") as one:
-        one.worker = {"offset.flush.interval.ms": "300"}
-        one.start()
-        one.wait("things", 10)
-        eventually(lambda: one.committed(), SECONDS)
-
-        def replace_by_rows(last: int) -> None:
-            # Unlinked first: the new file may get its inode.
-            file.unlink()
-            execute(file, THINGS, things(1, last))
-
-        changed = r"The database's file is inode \d+.*, and the connector's offsets belong to the file that was inode"
-        replace_by_rows(11)
-        assert re.search(changed, one.failure())
-        one.start(on_origin_changed="continue")
-        assert one.wait("things", 11)[-1]["id"] == 11
-        one.stop()
-        one.start(on_origin_changed="fail")
-        execute(file, things(12, 12))
-        assert one.wait("things", 12)[-1]["id"] == 12
-        one.stop()
-        replace_by_rows(5)
-        one.start()
-        assert re.search(changed, one.failure())
-        one.start(on_origin_changed="restart")
-        assert [row["id"] for row in one.wait("things", 17)[12:]] == [1, 2, 3, 4, 5]
-
-
-def test_a_file_of_sqlite_that_is_read_whole_may_be_replaced(spark: Hosted, kafka: Kafka, tmp_path: Path) -> None:
-    """A nightly export replaces the file: `bulk` has no offsets that belong to the old one."""
-    file, other = tmp_path / "app.db", tmp_path / "other.db"
-    execute(file, THINGS, things(1, 3))
-    with JdbcSource(spark, kafka, f"jdbc:sqlite:{file}", mode="bulk") as one:
-
-        def read(name: str) -> bool:
-            there = one.prefix + "things" in kafka.topics()
-            return one.fine() and there and any(row["name"] == name for row in one.values("things"))
-
-        one.start()
-        eventually(lambda: read("n3"), SECONDS)
-        execute(other, THINGS, things(4, 5))
-        other.rename(file)
-        eventually(lambda: read("n5"), SECONDS)
-        assert {row["name"] for row in one.values("things")} == {f"n{i}" for i in range(1, 6)}
 
 
 @pytest.mark.parametrize("columns", ["day", "day,at"])
