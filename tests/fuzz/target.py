@@ -23,7 +23,7 @@ from penstock.core.model import local_requests as local
 from penstock.core.model import messages as m
 from penstock.http.server import RestServer
 from penstock.observe import LogLevels, TextLines
-from penstock.preview.messages import PreviewAnswer, PreviewRequest
+from penstock.preview.messages import PreviewAnswer, PreviewRequest, RecordsAnswer, RecordsRequest
 from penstock.preview.process import Previews
 from penstock.settings import ConfigTransformer, WorkerSettings
 from penstock.settings.redaction import Redaction
@@ -43,7 +43,7 @@ rules:
   - {users: [victor], actions: [view]}
   - {users: [oscar], actions: [view, operate, configure, offsets]}
   - {users: [tom], connectors: ["team-*"], actions: [view, configure]}
-  - {users: [ada], actions: [view, view-config, operate, configure, offsets, dead-letters, skip, admin]}
+  - {users: [ada], actions: [view, view-config, operate, configure, offsets, dead-letters, records, skip, admin]}
 """
 USERS = ("victor", "tom", "oscar", "ada")
 MAY_SEE_SECRETS = frozenset({"ada"})
@@ -96,6 +96,9 @@ class NoPreviews(Previews):
 
     def run(self, request: PreviewRequest, redact: Any = str) -> PreviewAnswer:
         return PreviewAnswer("source", [], None)
+
+    def records(self, request: RecordsRequest, redact: Any = str) -> RecordsAnswer:
+        return RecordsAnswer()
 
 
 class GuardedCluster(RestCluster):

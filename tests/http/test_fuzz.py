@@ -33,7 +33,7 @@ def test_nobody_gets_what_is_not_theirs_and_every_change_is_recorded(tmp_path: P
 def test_the_run_notices_a_leak(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("penstock.http.access.masking.masked", lambda config, *_: config)
     with target(tmp_path) as place:
-        found = attack(place, 100, seed=39)
+        found = attack(place, 300, seed=39)
     assert found.leaks
     assert not any(each.startswith(f"{user} ") for each in found.leaks for user in MAY_SEE_SECRETS)
 

@@ -42,7 +42,7 @@ class ActiveTopics:
             self._read.setdefault(record.connector, {})[record.topic] = record
 
     def of(self, connector: str) -> list[str]:
-        """Return the active topics, sorted by name; none for an unknown connector."""
+        """Return the active topics, sorted by name; none for an unknown connector. Any thread may call this."""
         return sorted(self._read.get(connector, {}))
 
     def all(self) -> list[TopicStatus]:

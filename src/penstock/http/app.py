@@ -25,7 +25,7 @@ from penstock.http.forwarding import Forwarding, Peers
 from penstock.http.openapi import document
 from penstock.http.router import Call, Guard, Router, render
 from penstock.http.routes import attention as attention_routes
-from penstock.http.routes import bulk, connectors, history, offset_plans, records, skips, ui, worker
+from penstock.http.routes import bulk, connectors, history, offset_plans, records, skips, topic_records, ui, worker
 from penstock.http.routes.attention import AttentionSource
 from penstock.http.routes.task_health import ConnectorHealth
 from penstock.http.routes.worker import Metrics
@@ -110,6 +110,7 @@ def make_router(
         records.add_dead_letter_routes(router, ask)
         skips.add_skip_routes(router, ask)
         offset_plans.add_route(router, ask)
+        topic_records.add_route(router, ask)
         if workers is not None:
             workers.add_route(router, gate)
         if attention is not None and peers is not None:

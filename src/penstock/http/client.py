@@ -259,6 +259,11 @@ class Client:
         """Return what a configuration would do to real records; ``body`` as in ``/openapi.json``."""
         return self.request("POST", "penstock", "v1", "preview", body=body)
 
+    def records(self, name: str, **query: str | int | None) -> dict[str, Any]:
+        """Return records of a topic of a connector; ``query`` as in ``/openapi.json``, with ``start`` for ``from``."""
+        given = {"from" if key == "start" else key: str(value) for key, value in query.items() if value is not None}
+        return self.request("GET", "penstock", "v1", "connectors", name, "records", query=given)
+
     def planned_replay(self, name: str, record: str, topic: str | None) -> dict[str, Any]:
         """Return what a replay of one dead letter would do. ``topic``: for a record that does not name its topic."""
         body = {"records": [record], "dry_run": True, **({} if topic is None else {"topic": topic})}

@@ -9,8 +9,9 @@ import logging
 import os
 import sys
 
-from penstock.preview.messages import ANSWERS, REQUESTS
+from penstock.preview.messages import ANSWERS, REQUESTS, PreviewRequest
 from penstock.preview.run import preview
+from penstock.preview.topic_records import topic_records
 from penstock.wire.framing import HEADER_BYTES, frame, frame_size
 
 MAX_REQUEST = 1 << 30
@@ -25,7 +26,8 @@ def main() -> None:
     size = frame_size(sys.stdin.buffer.read(HEADER_BYTES), MAX_REQUEST)
     request = REQUESTS.decode(sys.stdin.buffer.read(size))
     with answer:
-        answer.write(frame(ANSWERS.encode(preview(request))))
+        found = preview(request) if isinstance(request, PreviewRequest) else topic_records(request)
+        answer.write(frame(ANSWERS.encode(found)))
     os._exit(0)  # threads of plugins and clients are not waited for
 
 

@@ -1,7 +1,7 @@
 """Messages between the worker and the process of one preview.
 
-The worker sends one ``PreviewRequest`` to the standard input of the process, which writes one ``PreviewAnswer`` to its
-standard output and ends. Each is a frame of ``penstock.wire.framing``.
+The worker sends one ``PreviewRequest`` or ``RecordsRequest`` to the standard input of the process, which writes one
+``PreviewAnswer`` or ``RecordsAnswer`` to its standard output and ends. Each is a frame of ``penstock.wire.framing``.
 """
 
 from __future__ import annotations
@@ -95,8 +95,43 @@ class PreviewAnswer(Message, frozen=True, omit_defaults=False):
     error: PreviewFailure | None
 
 
-REQUESTS = MessageCodec[PreviewRequest]("the preview", PreviewRequest)
-ANSWERS = MessageCodec[PreviewAnswer]("the preview", PreviewAnswer)
+class RecordsRequest(Message, frozen=True, kw_only=True):
+    """From the worker: read records of a topic of this connector. References to config providers are resolved."""
+
+    connector: dict[str, str]
+    """The connector's configuration, its name included."""
+    worker: dict[str, str]
+    internal_topics: InternalTopics = NO_INTERNAL_TOPICS
+    """Topics that may not be read."""
+    plugin_path: list[str] = []
+    topic: str
+    partition: int | None = None
+    """Only this partition."""
+    start: str | int = "latest"
+    """``latest``: the last records; ``earliest``: from the beginning; or from a time in milliseconds."""
+    offsets: dict[str, int] = {}
+    """Offsets from which these partitions alone are read, instead of ``start``."""
+    limit: int = 50
+    """Maximum number of records."""
+    search: str | None = None
+    """Text that a record's key, value or headers must have, in any case."""
+    seconds: float = 10.0
+    """Time limit of reading records."""
+
+
+class RecordsAnswer(Message, frozen=True, kw_only=True):
+    """From the process of the preview: records of a topic, or why there are none."""
+
+    records: list[dict[str, Any]] = []
+    scanned: int = 0
+    """Number of records that were read."""
+    left: list[tuple[int, int]] = []
+    """Partitions that were not read up to their ends, and the offsets at which to go on."""
+    error: str | None = None
+
+
+REQUESTS = MessageCodec[PreviewRequest | RecordsRequest]("the preview", PreviewRequest | RecordsRequest)
+ANSWERS = MessageCodec[PreviewAnswer | RecordsAnswer]("the preview", PreviewAnswer | RecordsAnswer)
 
 
 def plain(answer: PreviewAnswer) -> dict[str, Any]:

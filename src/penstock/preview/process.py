@@ -15,7 +15,16 @@ from msgspec.structs import asdict, replace
 
 from penstock.api.processes import child_environment
 from penstock.core.model.messages import Refused
-from penstock.preview.messages import ANSWERS, REQUESTS, PreviewAnswer, PreviewFailure, PreviewRequest, StepFailure
+from penstock.preview.messages import (
+    ANSWERS,
+    REQUESTS,
+    PreviewAnswer,
+    PreviewFailure,
+    PreviewRequest,
+    RecordsAnswer,
+    RecordsRequest,
+    StepFailure,
+)
 from penstock.wire.framing import FrameDecoder, frame
 
 F = TypeVar("F", PreviewFailure | None, StepFailure | None)
@@ -43,6 +52,22 @@ class Previews:
 
         Raises Refused: 503 if too many are running, 500 if it ended without an answer or took too long.
         """
+        answer = self._answer(request, redact)
+        assert isinstance(answer, PreviewAnswer)
+        return redacted(answer, redact)
+
+    def records(self, request: RecordsRequest, redact: Callable[[str], str] = str) -> RecordsAnswer:
+        """Read records of a topic; otherwise as ``run``."""
+        answer = self._answer(request, redact)
+        assert isinstance(answer, RecordsAnswer)
+        for record in answer.records:
+            for error in record["errors"]:
+                error["message"] = redact(error["message"])
+        return answer if answer.error is None else replace(answer, error=redact(answer.error))
+
+    def _answer(
+        self, request: PreviewRequest | RecordsRequest, redact: Callable[[str], str]
+    ) -> PreviewAnswer | RecordsAnswer:
         if not self._free.acquire(blocking=False):
             raise Refused(503, f"{AT_ONCE} previews are running, the maximum; try again later")
         try:
@@ -50,7 +75,9 @@ class Previews:
         finally:
             self._free.release()
 
-    def _run(self, request: PreviewRequest, redact: Callable[[str], str]) -> PreviewAnswer:
+    def _run(
+        self, request: PreviewRequest | RecordsRequest, redact: Callable[[str], str]
+    ) -> PreviewAnswer | RecordsAnswer:
         given = frame(REQUESTS.encode(request))
         process = subprocess.Popen(
             self.command,
@@ -75,7 +102,7 @@ class Previews:
         if answer is None:
             last = errors.text().strip().rpartition("\n")[2]
             raise Refused(500, f"The preview has ended with status {process.returncode} and no answer: {redact(last)}")
-        return redacted(answer, redact)
+        return answer
 
 
 class LastOutput:

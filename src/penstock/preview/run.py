@@ -34,6 +34,7 @@ from penstock.preview.messages import (
     PreviewedStep,
     PreviewFailure,
     PreviewRequest,
+    RecordsRequest,
     StepFailure,
 )
 from penstock.preview.poll import HarmfulError, harmless_tasks, poll
@@ -47,7 +48,7 @@ def preview(request: PreviewRequest) -> PreviewAnswer:
         java = JavaSettings.of(request.worker, tuple(request.plugin_path))
         plugins = Plugins.discover(tuple(request.plugin_path), task_classes(java), request.worker)
         kind, resolve = plugins.kind(request.connector), plugins.resolver(request.connector)
-        with task_jvm(_spec(request, kind)), steps_of(request.connector, request.worker, resolve, kind) as steps:
+        with task_jvm(spec_of(request, kind)), steps_of(request.connector, request.worker, resolve, kind) as steps:
             stage = "KAFKA_CONSUME" if kind == "sink" else "TASK_POLL"
             batch = sample(request) if kind == "sink" else _polled(plugins, request)
             rows = [] if batch is None else [batch.select([i]) for i in range(len(batch))]
@@ -67,7 +68,7 @@ def _polled(plugins: Plugins, request: PreviewRequest) -> Batch | None:
     return poll(connector, request, harmless_tasks(connector, request))
 
 
-def _spec(request: PreviewRequest, kind: str) -> TaskSpec:
+def spec_of(request: PreviewRequest | RecordsRequest, kind: str) -> TaskSpec:
     return TaskSpec(
         connector=request.connector.get("name", "preview"),
         task=0,

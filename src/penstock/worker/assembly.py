@@ -72,6 +72,7 @@ from penstock.worker.monitoring.problems import Problems
 from penstock.worker.monitoring.prometheus_text import PrometheusText
 from penstock.worker.monitoring.task_health import TaskHealth, restart_policy
 from penstock.worker.monitoring.telemetry import Known, Telemetry
+from penstock.worker.monitoring.topic_records import TopicRecords
 from penstock.worker.offset_plans import OffsetPlans
 from penstock.worker.offsets import OffsetsAccess
 from penstock.worker.skips import SkipExamination
@@ -288,6 +289,7 @@ class Worker:
             plugin_path=settings.plugin_path,
         )
         levels = WorkerLevels(self._levels, self._hosts.log_level)
+        kind_of, overrides, internal = self._plugins.kind, configurations.check_overrides, self._topics.internal
         local = LocalAnswers(
             threads,
             self._plugins,
@@ -299,16 +301,11 @@ class Worker:
             history=self._history,
             log_lines=self._log_lines,
             preview=previews.answer,
-            dead_letters=DeadLetters(
-                config,
-                self._config_of,
-                self._plugins.kind,
-                previews.decoded,
-                configurations.check_overrides,
-                self._topics.internal,
-            ).answer,
-            offset_plans=OffsetPlans(
-                config, self._config_of, self._plugins.kind, configurations.check_overrides
+            dead_letters=DeadLetters(config, self._config_of, kind_of, previews.decoded, overrides, internal).answer,
+            offset_plans=OffsetPlans(config, self._config_of, kind_of, overrides).answer,
+            topic_records=TopicRecords(
+                *(of_tasks, settings.plugin_path, self._config_of, kind_of, self._herder.statuses.topics.of),
+                *(configurations.check, overrides, internal, previews.records),
             ).answer,
         )
         return Parts(

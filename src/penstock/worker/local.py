@@ -72,6 +72,7 @@ class LocalAnswers:
         preview: Callable[[local.Preview], dict[str, Any]],
         dead_letters: Callable[[DeadLetterRequest], dict[str, Any]],
         offset_plans: Callable[[local.PlanOffsets], dict[str, Any]],
+        topic_records: Callable[[local.ListRecords], dict[str, Any]],
     ) -> None:
         self._threads, self._plugins, self._levels = threads, plugins, levels
         self._cluster_id, self._check_plugin, self._validate, self._set_level = (
@@ -81,7 +82,7 @@ class LocalAnswers:
             set_level,
         )
         self._history, self._log_lines, self._preview = history, log_lines, preview
-        self._dead_letters, self._offset_plans = dead_letters, offset_plans
+        self._dead_letters, self._offset_plans, self._topic_records = dead_letters, offset_plans, topic_records
 
     def answer(self, request: local.LocalRequest, future: Future[m.Reply | m.Elsewhere]) -> None:
         self._threads.submit(self._answer, request, future)
@@ -129,6 +130,8 @@ class LocalAnswers:
                 return self._dead_letters(request)
             case local.PlanOffsets():
                 return self._offset_plans(request)
+            case local.ListRecords():
+                return self._topic_records(request)
             case local.GetLogs():
                 return {"lines": [], "next": 0} if self._log_lines is None else self._log_lines.answer(request)
             case _:

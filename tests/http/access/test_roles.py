@@ -33,7 +33,7 @@ rules:
   - {groups: [operators], connectors: ["orders-*"], actions: [view, operate]}
   - {users: [connie], connectors: ["orders-*"], actions: [view, view-config, configure]}
   - {users: [sam], connectors: ["orders-*"], actions: [skip]}
-  - {users: [ada], actions: [view, view-config, operate, configure, offsets, dead-letters, skip, admin]}
+  - {users: [ada], actions: [view, view-config, operate, configure, offsets, dead-letters, records, skip, admin]}
 """
 CANARY = "canary-7f3a"
 CONFIG = {
@@ -142,6 +142,7 @@ REQUESTS: dict[str, list[tuple[str, str, Any]]] = {
         ("PUT", PLUGIN, {**CONFIG, "name": "{}"}),
     ],
     "offsets": [("DELETE", "/connectors/{}/offsets", None)],
+    "records": [("GET", "/penstock/v1/connectors/{}/records", None)],
     "skip": [
         ("POST", "/penstock/v1/connectors/{}/skips", {"topic": "t", "partition": 0, "offsets": [7], "to": "discard"}),
         ("DELETE", "/penstock/v1/connectors/{}/skips", None),

@@ -57,6 +57,20 @@ class RestCluster(Cluster):
         self.previewed: dict[str, Any] = {"kind": "source", "records": [], "error": None}
         self.previews: list[local.Preview] = []
         """Requested previews; ``previewed`` is the answer."""
+        self.record_requests: list[local.ListRecords] = []
+        """Requests for records of topics; ``records`` is the answer."""
+        self.records: dict[str, Any] = {
+            "connector": "c",
+            "direction": "out",
+            "topics": [],
+            "topic": None,
+            "cluster": "localhost:9092",
+            "masked": [],
+            "records": [],
+            "scanned": 0,
+            "complete": True,
+            "next": None,
+        }
         self.dead_letters: dict[str, Any] = {
             "ListDeadLetters": {
                 "connector": "c",
@@ -94,6 +108,7 @@ class RestCluster(Cluster):
             preview=self._preview,
             dead_letters=lambda request: self.dead_letters[type(request).__name__],
             offset_plans=lambda request: self.dead_letters[type(request).__name__],
+            topic_records=self._records,
         )
 
     def submit(self, worker: str, request: m.Request) -> Submitted:
@@ -196,6 +211,12 @@ class RestCluster(Cluster):
                 self.post(worker, f"ask {token}", _completed(token, lambda: self._write(connector, offsets)))
             case _:
                 super()._carry_out(worker, action)
+
+    def _records(self, request: local.ListRecords) -> dict[str, Any]:
+        self.record_requests.append(request)
+        if request.name not in self.workers["one"].herder.state.connectors:
+            raise m.Refused(404, f"Connector {request.name} not found")
+        return self.records
 
     def _preview(self, request: local.Preview) -> dict[str, Any]:
         self.previews.append(request)

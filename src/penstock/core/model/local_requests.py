@@ -169,6 +169,24 @@ class PlanOffsets(RequestBase):
     topics: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class ListRecords(RequestBase):
+    """Read records of a topic of a connector, decoded by its converters.
+
+    ``topic``: None means the only one. ``start``: ``latest``, ``earliest``, or a time in milliseconds; ``offsets`` of
+    partitions take its place. ``search``: a text that a record must have. ``seconds``: the time limit.
+    """
+
+    name: str
+    topic: str | None = None
+    partition: int | None = None
+    start: str | int = "latest"
+    offsets: tuple[tuple[int, int], ...] = ()
+    limit: int = 50
+    search: str | None = None
+    seconds: int = 10
+
+
 LocalRequest = (
     GetRoot
     | ListPlugins
@@ -187,5 +205,6 @@ LocalRequest = (
     | GetDeadLetter
     | ReplayDeadLetters
     | PlanOffsets
+    | ListRecords
 )
 """Requests about this worker alone, or that it answers without the state of the cluster."""

@@ -36,7 +36,7 @@ from penstock.threads import in_thread
 Ask = Callable[[m.Request], Awaitable[m.Reply | Response]]
 
 VIEW, OPERATE, CONFIGURE, OFFSETS, ADMIN = "view", "operate", "configure", "offsets", "admin"
-DEAD_LETTERS, SKIP = "dead-letters", "skip"
+DEAD_LETTERS, RECORDS, SKIP = "dead-letters", "records", "skip"
 DEMANDS: Mapping[type[m.Request], str] = {
     **dict.fromkeys(
         (m.GetConnector, m.GetConfig, m.GetTasks, m.GetStatus, m.GetTaskStatus, m.GetTopics, m.ListSkips), VIEW
@@ -59,6 +59,7 @@ DEMANDS: Mapping[type[m.Request], str] = {
     ),
     **dict.fromkeys((m.AlterOffsets, m.ResetOffsets, local.PlanOffsets), OFFSETS),
     **dict.fromkeys((local.ListDeadLetters, local.GetDeadLetter, local.ReplayDeadLetters), DEAD_LETTERS),
+    local.ListRecords: RECORDS,
     **dict.fromkeys((m.SkipRecords, m.CancelSkips), SKIP),
     **dict.fromkeys((local.ListLoggers, local.GetLogger, local.SetLogger, m.SetClusterLogger), ADMIN),
 }
@@ -205,9 +206,13 @@ class RequestGate:
 
 def _records(request: m.Request) -> dict[str, Any] | None:
     """Return the records that a request names, for the audit log."""
-    if not isinstance(request, m.SkipRecords):
-        return None
-    names = ("topic", "partition", "spans", "to", "restart")
+    match request:
+        case m.SkipRecords():
+            names: tuple[str, ...] = ("topic", "partition", "spans", "to", "restart")
+        case local.ListRecords():
+            names = ("topic", "partition", "start", "offsets", "search")
+        case _:
+            return None
     return {name: getattr(request, name) for name in names}
 
 

@@ -35,6 +35,7 @@ UNMASKED: Mapping[type[m.Request], str] = {
     local.ListDeadLetters: "records and errors that connectors have met",
     local.GetDeadLetter: "as ListDeadLetters",
     local.ReplayDeadLetters: "positions of records",
+    local.ListRecords: "records, in which fields that the connector masks are masked; as Preview",
 }
 """The requests whose replies are shown unmasked to those who may make them, and what their replies consist of."""
 WHOLE = (

@@ -21,7 +21,7 @@ from penstock.files import load_yaml
 from penstock.http.access.authentication.principals import Principal
 from penstock.http.access.listeners import RestSettingError
 
-ACTIONS = ("view", "view-config", "operate", "configure", "offsets", "dead-letters", "skip", "admin")
+ACTIONS = ("view", "view-config", "operate", "configure", "offsets", "dead-letters", "records", "skip", "admin")
 
 
 @dataclass(frozen=True, slots=True)

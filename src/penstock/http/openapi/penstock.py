@@ -45,6 +45,17 @@ _LINES = (
     flag("here", "Only lines of the worker that answers"),
 )
 
+
+def _text(name: str, description: str, example: str) -> Json:
+    return {
+        "name": name,
+        "in": "query",
+        "description": description,
+        "schema": {"type": "string", "maxLength": 1000},
+        "example": example,
+    }
+
+
 _FILE = {"200": {"description": "OK", "content": {kind: {"schema": {"type": "string"}} for kind in _PAGE}}}
 
 OPERATIONS: Json = {
@@ -120,6 +131,22 @@ OPERATIONS: Json = {
         "Send a sink's dead letters to their original topics, each only once",
         answer(200, "OK", ref("Replayed")),
         body=body(ref("ReplayRequest"), {"records": ["dead-0-42"], "dry_run": True}),
+    ),
+    f"GET {ONE}/records": operation(
+        "Records of a topic that a sink reads or a source has written to, decoded by the connector's converters",
+        answer(200, "OK", ref("Records")),
+        query=(
+            _text("topic", "The topic; by default the only one. Without it, several are only listed", "orders"),
+            _number("partition", "Only records of this partition"),
+            _text(
+                "from",
+                "`latest` (the default), `earliest`, a time in the form of ISO 8601, or offsets of partitions",
+                "0:1200,1:1180",
+            ),
+            _text("search", "Text that a record's key, value or headers must have, in any case", "4711"),
+            _number("limit", "Maximum number of records; 50 by default, at most 500"),
+            _number("seconds", "Time limit; 10 by default, at most 30"),
+        ),
     ),
     f"POST {ONE}/offsets/plan": operation(
         "Show where a sink would begin after a reset of its offsets, and what it would read again or skip",

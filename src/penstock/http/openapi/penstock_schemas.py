@@ -113,6 +113,18 @@ PENSTOCK_SCHEMAS: dict[str, Json] = {
         missing={**list_of(TEXT), "description": "Records that are missing, another connector's, or already replayed"},
         complete={"type": "boolean", "description": "Whether no records are left, except missing ones"},
     ),
+    "Records": object_of(
+        connector=TEXT,
+        direction={"enum": ["in", "out"], "description": "`in` for a sink, `out` for a source"},
+        topics={**list_of(TEXT), "description": "Topics that the sink names or has read, or the source has written to"},
+        topic=TEXT_OR_NULL,
+        cluster={**TEXT, "description": "`bootstrap.servers` of the connector's client"},
+        masked={**list_of(TEXT), "description": "Fields that are masked, since transforms of the connector mask them"},
+        records=list_of(OBJECT),
+        scanned={**NUMBER, "description": "Number of records that were read"},
+        complete={"type": "boolean", "description": "Whether everything was read up to the end that it had"},
+        next={**TEXT_OR_NULL, "description": "`from` of a request that goes on; null if `complete`"},
+    ),
     "OffsetPlanRequest": object_of(
         "topics",
         to={"type": "string", "description": "`earliest`, `latest`, or a time in the form of ISO 8601, UTC by default"},

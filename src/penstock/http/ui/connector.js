@@ -8,11 +8,12 @@ import { configuration } from "./connector/configuration.js";
 import { offsets } from "./connector/offsets.js";
 import { history } from "./connector/history.js";
 import { letters } from "./connector/letters.js";
+import { records } from "./connector/records.js";
 import { logs } from "./connector/logs.js";
 
-const SECTIONS = { overview, configuration, offsets, history, "dead-letters": letters, logs };
-const TITLES = { overview: "Overview", configuration: "Configuration", offsets: "Offsets", history: "History", "dead-letters": "Dead letters", logs: "Logs" };
-const NEEDS = { "dead-letters": "dead-letters" };  // actions, without which a section is not offered
+const SECTIONS = { overview, configuration, offsets, history, records, "dead-letters": letters, logs };
+const TITLES = { overview: "Overview", configuration: "Configuration", offsets: "Offsets", history: "History", records: "Records", "dead-letters": "Dead letters", logs: "Logs" };
+const NEEDS = { records: "records", "dead-letters": "dead-letters" };  // actions, without which a section is not offered
 const POLL_MS = 2000, HELD_MS = 1000;
 
 /**

@@ -20,7 +20,7 @@ from penstock.core.model.messages import Refused
 from penstock.kafka.letters.queue import Letter
 from penstock.pipeline.task import TaskSpec
 from penstock.plugins import Plugins
-from penstock.preview.messages import PreviewRequest, plain
+from penstock.preview.messages import PreviewRequest, RecordsAnswer, RecordsRequest, plain
 from penstock.preview.poll import HarmfulError, harmless_tasks
 from penstock.preview.process import AT_ONCE, TIME_LIMIT_S, Previews
 from penstock.preview.sample import request_of_letter
@@ -88,6 +88,10 @@ class WorkerPreviews:
         internal = self.internal_topics()
         given = request_of_letter(config, letter, dict(self.config), list(self.plugin_path), internal)
         return plain(self.processes.run(given, self.clean))
+
+    def records(self, request: RecordsRequest) -> RecordsAnswer:
+        """Read records of a topic of a connector."""
+        return self.processes.records(request, self.clean)
 
     def _of_query(self, connector: SourceConnector, request: PreviewRequest) -> dict[str, Any]:
         """Preview a source whose records Spark reads; the rest is as for every source."""
