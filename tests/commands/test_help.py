@@ -233,7 +233,7 @@ def test_json(penstock: Any) -> None:
         ("erors.tolerance", "Did you mean 'errors.tolerance'?"),
         ("aply", "Did you mean 'apply'?"),
         ("offsets rest", "Did you mean 'offsets reset'?"),
-        ("list", "Did you mean 'context list' or 'dlq list' or 'plugins list'?"),
+        ("list", "Did you mean 'lint' or 'context list' or 'dlq list' or 'plugins list'?"),
         ("apply offsets", "`penstock help` says what it explains."),
     ],
 )

@@ -39,7 +39,7 @@ def examine(
     """``java``: a worker of the running cluster. ``progress`` is called with a sentence before each longer step. Raises
     ConfigError for files that can't be read, ClientError if the cluster does not answer.
     """
-    config = _read(properties)
+    config = read_worker(properties)
     pass_on_class_path()
     path = [each.strip() for each in config.get("plugin.path", "").split(",") if each.strip()]
     if locations := java_locations(path):
@@ -110,7 +110,8 @@ def rules_of(config: Mapping[str, str], standalone: bool) -> WorkerRules:
     )
 
 
-def _read(properties: Path) -> dict[str, str]:
+def read_worker(properties: Path) -> dict[str, str]:
+    """Return the properties of a worker. Raises ConfigError."""
     try:
         return parse_properties(read_file(properties, regular=False).decode("iso-8859-1"))
     except OSError as error:
