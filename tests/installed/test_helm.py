@@ -93,6 +93,8 @@ def test_kubernetes_accepts_what_it_renders(helm: Helm, values: dict[str, Any], 
         kubernetes_validate.validate(each, "1.30", strict=True)
     pod = of(resources, "Deployment")["spec"]["template"]["spec"]
     [container] = pod["containers"]
+    paths = [container[f"{probe}Probe"]["httpGet"]["path"] for probe in ("startup", "readiness", "liveness")]
+    assert paths == ["/health", "/health", "/health?live=true"]
     assert {each["name"] for each in container["volumeMounts"]} == {each["name"] for each in pod["volumes"]}
     assert {"config", "state", "tmp"} <= {each["name"] for each in pod["volumes"]}
 

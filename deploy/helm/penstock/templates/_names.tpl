@@ -30,9 +30,9 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 
 {{- define "penstock.health" -}}
 httpGet:
-  path: /health
+  path: {{ index . 1 }}
   port: rest
-  {{- with .Values.probeHeaders }}
+  {{- with (index . 0).Values.probeHeaders }}
   httpHeaders: {{- toYaml . | nindent 4 }}
   {{- end }}
 {{- end }}

@@ -34,9 +34,10 @@ def add_routes(router: Router, ask: Ask, ask_soon: Ask, metrics: Metrics | None,
 
     async def health(call: Call) -> m.Reply | Response:
         try:
-            return await ask_soon(call, m.GetHealth())
+            answer = await ask_soon(call, m.GetHealth())
         except m.Refused:
             return m.Reply(500, {"status": "unhealthy", "message": NOT_IN_TIME})
+        return m.Reply(200, answer.body) if call.flag("live") and isinstance(answer, m.Reply) else answer
 
     router.add("GET", "/", root, consumes=False)
     router.add("GET", "/health", health, consumes=False)
