@@ -44,6 +44,29 @@ def test_target_states(penstock: Any, url: str, verb: str, said: str, state: str
 
 
 @pytest.mark.usefixtures("connectors")
+def test_a_pause_names_what_stays_failed(penstock: Any, cluster: RestCluster) -> None:
+    cluster.fail(TaskId("a", 0), "the disk is full")
+    told = penstock("pause", "a", "b")
+    assert (told.exit_code, told.stdout) == (
+        0,
+        "Paused connector a, but task 0 of connector a is FAILED (the disk is full).\nPaused connector b.\n",
+    )
+    resumed = penstock("resume", "a", "b")
+    assert (resumed.exit_code, resumed.stdout) == (1, "Resumed connector b.\n")
+    assert resumed.stderr == "penstock: Task 0 of connector a is FAILED (the disk is full).\n"
+
+
+@pytest.mark.usefixtures("connectors")
+def test_a_request_that_has_no_effect_in_time_is_not_reported_as_done(penstock: Any, cluster: RestCluster) -> None:
+    cluster.hanging.add(TaskId("a", 0))
+    told = penstock("pause", "a", "b", "--wait", "0.2")
+    assert (told.exit_code, told.stdout) == (1, "Paused connector b.\n")
+    assert told.stderr == "penstock: After 0.2 s task 0 of connector a is RUNNING.\n"
+    accepted = penstock("stop", "b", "--wait", "0")
+    assert (accepted.exit_code, accepted.stdout) == (0, "The worker has accepted the request for connector b.\n")
+
+
+@pytest.mark.usefixtures("connectors")
 def test_delete(penstock: Any, url: str) -> None:
     assert penstock("delete", "a").stdout == "Deleted connector a.\n"
     with Client(url) as worker:

@@ -65,7 +65,7 @@ def each(
     then: Callable[[Client, list[str]], int] = lambda worker, names: 0,
 ) -> None:
     """Call ``act`` for every connector that is meant, and print its answer, or ``done`` with the name in place of
-    ``{}``.
+    ``{}``, if there is one.
 
     After a refused request it continues with the next connector, and ends with the exit status of the first refusal.
     ``then`` is called with the names of those that were not refused, and returns an exit status.
@@ -76,7 +76,8 @@ def each(
     with client(url, user) as worker:
         for name in chosen.of(worker):
             try:
-                say(act(worker, name) or done.format(name))
+                if text := act(worker, name) or done.format(name):
+                    say(text)
                 accepted.append(name)
             except (WorkerError, LateError) as error:
                 missing = error.connector if isinstance(error, ResourceNotFoundError) else None

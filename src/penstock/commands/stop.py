@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import typer
 
-from penstock.commands._rest import URL, Chosen, Names, Select, States, Url, User, each
+from penstock.commands._rest import URL, Chosen, Names, Select, States, Url, User
+from penstock.commands._targets import WAIT, Wait, change
 
 app = typer.Typer()
 
 
 @app.command()
 def stop(
-    connectors: Names = None, selector: Select = None, state: States = None, url: Url = URL, user: User = None
+    connectors: Names = None,
+    selector: Select = None,
+    state: States = None,
+    wait: Wait = WAIT,
+    url: Url = URL,
+    user: User = None,
 ) -> None:
-    """Stop connectors: they have no tasks, and their offsets can be altered, until they are resumed."""
-    each(
-        Chosen(connectors, selector, state), url, user, lambda worker, name: worker.stop(name), "Stopped connector {}."
-    )
+    """Stop connectors: they have no tasks, and their offsets can be altered, until they are resumed.
+
+    Waits until they are; exit status 1 if a connector or task of it has failed, or it takes too long.
+    """
+    chosen = Chosen(connectors, selector, state)
+    change(chosen, url, user, lambda worker, name: worker.stop(name), "STOPPED", "Stopped", wait)

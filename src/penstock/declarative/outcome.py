@@ -1,4 +1,4 @@
-"""The outcome of restarts and stops: waits until connectors have started again, have failed, or are stopped."""
+"""The outcome of commands: waits until connectors have started again, failed, or are paused, stopped or resumed."""
 
 from __future__ import annotations
 
@@ -40,6 +40,29 @@ def await_restarts(
             time.sleep(rollout.LOOK_S)
 
 
+def await_target(worker: Client, names: Iterable[str], state: str, wait: float) -> Iterator[tuple[str, bool, str]]:
+    """Yield each connector, whether it is in this state with its tasks, and a sentence about what is not.
+
+    ``state`` is RUNNING, PAUSED or STOPPED. Each connector is waited for ``wait`` seconds at most, all at once. A
+    connector that stays without tasks for ``rollout.SETTLED_S`` runs without them.
+    """
+    began = time.monotonic()
+    waiting = list(dict.fromkeys(names))
+    while waiting:
+        for name in list(waiting):
+            passed = time.monotonic() - began
+            reached, sentence, under_way = _reached(worker, name, state, passed >= rollout.SETTLED_S)
+            if under_way and passed >= wait:
+                yield name, False, f"after {wait:g} s {sentence}"
+            elif not under_way:
+                yield name, reached, sentence
+            else:
+                continue
+            waiting.remove(name)
+        if waiting:
+            time.sleep(rollout.LOOK_S)
+
+
 def await_stop(worker: Client, name: str, wait: float) -> None:
     """Return when the connector is stopped and has no tasks. Raises LateError after ``wait`` seconds."""
     give_up = time.monotonic() + wait
@@ -51,6 +74,25 @@ def await_stop(worker: Client, name: str, wait: float) -> None:
             found = f"{shown['connector']['state']}, with {len(shown['tasks'])} tasks"
             raise LateError(f"After {wait:g} s connector {name} is not stopped yet ({found})")
         time.sleep(rollout.LOOK_S)
+
+
+def _reached(worker: Client, name: str, state: str, settled: bool) -> tuple[bool, str, bool]:
+    """Return whether the state is reached, a sentence about what is not in it, and whether that may change soon."""
+    who = f"connector {name}"
+    try:
+        shown = worker.status(name)
+    except ClientError as error:  # one that is not there has been deleted, and does not come back
+        problem = f"the status of {who} can't be read: {str(error).rstrip('.')}"
+        return False, problem, not isinstance(error, ResourceNotFoundError)
+    parts = [(who, shown["connector"]), *((f"task {each['id']} of {who}", each) for each in shown["tasks"])]
+    others = [(who, part) for who, part in parts if part["state"] != state]
+    if state == "STOPPED" and not others and shown["tasks"]:
+        return False, f"{who} still has {len(shown['tasks'])} tasks", True
+    if state == "RUNNING" and not others and not shown["tasks"] and not settled:
+        return False, f"{who} has no tasks yet", True
+    failed = all(part["state"] == "FAILED" for _, part in others) and state != "STOPPED"
+    found = "; ".join(f"{who} is {part['state']}{rollout.cause(part)}" for who, part in others)
+    return not others or (failed and state == "PAUSED"), found, bool(others) and not failed
 
 
 def _look(worker: Client, name: str, task: int | None) -> tuple[bool, str, bool]:
