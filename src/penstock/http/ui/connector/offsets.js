@@ -2,6 +2,7 @@
 
 import { button, confirmed, h, notice, table } from "../dom.js";
 import { ask, connectorPath, exactly, get } from "../rest.js";
+import { plan } from "./plan.js";
 
 export async function offsets(root, shown) {
   const list = h("div");
@@ -23,7 +24,8 @@ export async function offsets(root, shown) {
     list.replaceChildren(
       rows.length ? table("Offsets", heads, rows) : h("p", {}, "It has no offsets."),
       shown.may("offsets") && !stopped ? h("p", {}, "Stop the connector to alter or reset its offsets.") : "",
-      alterable && rows.length ? h("p", {}, reset) : "");
+      alterable && rows.length ? h("p", {}, reset) : "",
+      alterable && shown.status.type === "sink" ? plan(shown, draw) : "");
   }
 
   shown.watch((status) => {
