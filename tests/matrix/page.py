@@ -8,6 +8,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from matrix.differences import OBSERVES, differences
+from penstock.spark.query.object_stores import coordinates
 from penstock.spark.releases import RELEASES, SparkRelease, names
 from penstock.spark.versions import refusal
 
@@ -114,6 +115,10 @@ def page() -> str:
             elif (reason := refusal(format, None, each)) is not None:
                 lines.append(f"- {format} on {each.name} is refused: {reason}")
     lines += [
+        "",
+        "## Connectors of object stores",
+        "",
+        *(f"- S3 on {each.name}: `spark.jars.packages={coordinates('s3a', each)}`" for each in RELEASES),
         "",
         "Penstock fetches the jars of Spark's Kafka source with which a version was tested. Code:",
         "[`spark/versions.py`](../src/penstock/spark/versions.py), tests: "

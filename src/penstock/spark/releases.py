@@ -6,6 +6,11 @@ from dataclasses import dataclass
 
 DEFAULT = "4.2"
 """The version of requirements.lock, and of most tests."""
+CONDITIONAL_PUT = "fs.option.create.conditional.overwrite"
+"""Hadoop's name of its ability to create an object only if there is none; S3A has it from Hadoop 3.4.2 on."""
+LOG_STORE = "spark.delta.logStore.s3a.impl"
+"""Delta's setting of the class that writes the logs of tables in S3."""
+OWN_LOG_STORE = "penstock.delta.S3LogStore"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +30,8 @@ class SparkRelease:
     """The list in ``embedded/pinned`` of Delta's jars; None if there is no build of Delta."""
     formats: dict[str, str]
     """Coordinates on Maven Central of formats that Spark does not have itself."""
+    hadoop: str
+    """The version of its Hadoop, and so of Hadoop's connectors to object stores."""
     rdd: int
     """Java's ``serialVersionUID`` of its RDD, by which errors between two versions name it."""
     lacks: tuple[str, ...] = ()
@@ -39,6 +46,7 @@ RELEASES = (
     SparkRelease(
         name="3.5",
         scala="2.12",
+        hadoop="3.3.4",
         java=(17,),
         python=(3, 11),
         kafka="spark-kafka-3.5",
@@ -53,6 +61,7 @@ RELEASES = (
     SparkRelease(
         name="4.0",
         scala="2.13",
+        hadoop="3.4.1",
         java=_HADOOP_3_4,
         python=(3, 13),
         kafka="spark-kafka-4.0",
@@ -66,6 +75,7 @@ RELEASES = (
     SparkRelease(
         name="4.1",
         scala="2.13",
+        hadoop="3.4.2",
         java=_HADOOP_3_4,
         python=(3, 14),
         kafka="spark-kafka-4.1",
@@ -79,6 +89,7 @@ RELEASES = (
     SparkRelease(
         name="4.2",
         scala="2.13",
+        hadoop="3.5.0",
         java=_HADOOP_3_5,
         python=(3, 14),
         kafka="spark-kafka-4.2",
@@ -89,6 +100,7 @@ RELEASES = (
     SparkRelease(
         name="4.3",
         scala="2.13",
+        hadoop="3.5.0",
         java=_HADOOP_3_5,
         python=(3, 14),
         kafka="spark-kafka-4.2",  # the connector of 4.3.0 is not on Maven Central; that of 4.2.0 runs

@@ -28,6 +28,7 @@ from penstock.spark import cluster, remote
 from penstock.spark.command_line import command_line
 from penstock.spark.daemon import DRIVERS_PYTHON, PLUGIN_PATH
 from penstock.spark.parent import popen
+from penstock.spark.releases import LOG_STORE, OWN_LOG_STORE
 from penstock.spark.same_results import SAME_RESULTS
 
 if TYPE_CHECKING:
@@ -88,7 +89,6 @@ _REQUIRED = {
     "spark.python.worker.killOnIdleTimeout": ("false", "a task that waits for records would be killed"),
     "spark.task.reaper.enabled": ("true", "a cancelled task that does not end would stay unnoticed"),
 }
-
 
 _NO_DTD = "-Djavax.xml.accessExternalDTD="
 """Java's option by which no function of XML fetches a DTD that a document names; for queries, whatever users set."""
@@ -222,6 +222,8 @@ class HostSettings:
         conf = self._completed(conf | {"spark.app.name": name} | dict(self.query_spark))
         if self.query_slots:
             conf |= limit(conf, self.query_slots) | dict(self.query_spark)
+        if "spark.delta.logStore.class" not in conf:  # Delta refuses both
+            conf.setdefault(LOG_STORE, OWN_LOG_STORE)
         for key in ("spark.driver.defaultJavaOptions", "spark.executor.defaultJavaOptions"):
             if _NO_DTD not in conf[key]:
                 conf[key] = f"{conf[key]} {_NO_DTD}"

@@ -114,6 +114,12 @@ class Query:
         (failed,) = [event for event in self.ended() if isinstance(event, TaskFailed)]
         return failed.trace
 
+    def refusal(self) -> str:
+        """Begin a run that fails before it is running, and return its trace."""
+        events = self.start(until=TaskEnded)
+        self.running = False
+        return next(event.trace for event in events if isinstance(event, TaskFailed))
+
     def figures(self, fit: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
         """Wait for the first metrics of the task for which ``fit`` is true, and return them."""
 

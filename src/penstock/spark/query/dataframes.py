@@ -20,6 +20,8 @@ METADATA = frozenset({"comment", "__CHAR_VARCHAR_TYPE_STRING", "__COLLATIONS"})
 """Metadata that columns of a declared schema may have. Others are SQL that Spark would run, such as defaults."""
 UNNAMED = ("java.net.ConnectException", "java.net.SocketTimeoutException", "java.io.EOFException")
 """Java's errors of a connection that don't name its other end."""
+SDKS = ("software.amazon.awssdk.", "com.amazonaws.")
+"""Packages whose errors don't name the path; the one of Hadoop around it has its message, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +82,10 @@ def root_cause(error: BaseException) -> str:
     java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     if java is None:
         return str(error).split("\n", 1)[0]
-    while (cause := java.getCause()) is not None and not (
-        cause.getCause() is None and str(cause.getClass().getName()) in UNNAMED
-    ):
+    while (cause := java.getCause()) is not None:
+        name = str(cause.getClass().getName())
+        if name.startswith(SDKS) or (cause.getCause() is None and name in UNNAMED):
+            break
         java = cause
     return str(java.toString()).split("\n", 1)[0]
 

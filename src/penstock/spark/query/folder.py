@@ -16,17 +16,22 @@ from typing import TYPE_CHECKING, Any, Protocol
 from py4j.protocol import Py4JJavaError
 
 from penstock.api.errors import ConnectError
+from penstock.spark.releases import CONDITIONAL_PUT
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _OBJECT_STORES = frozenset({"s3", "s3a", "s3n", "gs", "oss", "cosn", "obs"})
 """Schemes of file systems whose rename is a copy, and whose files appear when they are closed."""
-_CONDITIONAL = "fs.option.create.conditional.overwrite"
+_MISSING = "java.io.FileNotFoundException"
 
 
 class Folder(Protocol):
     """A folder; paths are relative to it. Methods raise what the file system raises."""
+
+    @property
+    def copies(self) -> bool:
+        """Whether a file is moved by copying it, which may end between the copy and the deletion."""
 
     def full(self, path: str) -> str: ...
 
@@ -60,11 +65,12 @@ class HadoopFolder:
         self._root = self._new_path(path)
         self._files = self._root.getFileSystem(configuration)
         scheme = str(self._files.getUri().getScheme())
+        self.copies = scheme in _OBJECT_STORES
         self.publish: Callable[[str, str], bool] = (
             self.publish_by_link
             if scheme == "file"
             else self.publish_by_create
-            if scheme in _OBJECT_STORES
+            if self.copies
             else self.publish_by_rename
         )
 
@@ -72,9 +78,13 @@ class HadoopFolder:
         return str(self._at(path).toString())
 
     def children(self, path: str) -> list[str]:
-        if not self._files.exists(self._at(path)):
+        try:  # rather than asking whether it exists, to which S3 answers without the reason if it refuses
+            found = self._files.listStatus(self._at(path))
+        except Py4JJavaError as error:
+            if str(error.java_exception.getClass().getName()) != _MISSING:
+                raise
             return []
-        return [str(status.getPath().getName()) for status in self._files.listStatus(self._at(path))]
+        return [str(status.getPath().getName()) for status in found]
 
     def data_files(self, path: str) -> list[str]:
         folder = self._at(path)
@@ -98,6 +108,9 @@ class HadoopFolder:
 
     def move(self, source: str, target: str) -> None:
         before, after = self._at(source), self._at(target)
+        if self.copies and self._files.exists(after):  # whole, since objects appear when they are complete
+            self._files.delete(before, False)
+            return
         self._files.mkdirs(after.getParent())
         moved = False
         if self._files.exists(before):
@@ -130,7 +143,7 @@ class HadoopFolder:
         """Publish in object stores, which can create a file only if it is missing, and store it whole or not at all."""
         file = self._at(path)
         try:
-            builder = self._files.createFile(file).overwrite(False).recursive().opt(_CONDITIONAL, "true")
+            builder = self._files.createFile(file).overwrite(False).recursive().opt(CONDITIONAL_PUT, "true")
             self._fill(builder.build(), text)
         except Py4JJavaError:
             # The answer to the request may have been lost.

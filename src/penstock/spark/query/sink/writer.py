@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NoReturn
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, ArithmeticException, DateTimeException, IllegalArgumentException
 from pyspark.sql import types as t
 
@@ -122,8 +123,13 @@ class BatchWriter:
         self._extras = tuple(name for name in EXTRAS.names if re.search(rf"\b{name}\b", sql) or "*" in sql)
 
     def later(self, version: BatchVersion) -> BatchVersion | None:
-        """Return the last batch that the target knows, see ``SinkTarget.later``."""
-        return self._target.later(version)
+        """Return the last batch that the target knows, see ``SinkTarget.later``. Raises NotWrittenError if it can't be
+        asked for now.
+        """
+        try:
+            return self._target.later(version)
+        except Py4JJavaError as error:
+            raise_not_written(error)
 
     def committed_offsets(self) -> Mapping[tuple[str, int], int]:
         """Return the offsets that the target keeps, see ``OffsetKeeper``; none if it is no such target."""

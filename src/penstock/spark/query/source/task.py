@@ -26,6 +26,7 @@ from penstock.api.query import BATCH, QuerySourceTask, batch_of, query_partition
 from penstock.api.runtime_hooks import RuntimeHooks
 from penstock.api.source import SourceProgress, SourceTask
 from penstock.connectors.spark.connectors import SparkSourceTask
+from penstock.connectors.spark.sink_settings import format_named
 from penstock.core.config.source import TRANSACTION_BOUNDARY
 from penstock.core.model.tasks import TaskId
 from penstock.hosts.errors import HostLost
@@ -37,6 +38,7 @@ from penstock.pipeline.topics import TopicReporter
 from penstock.spark.query.dataframes import DriverContext, full_text, root_cause
 from penstock.spark.query.kafka_topics import read_settings
 from penstock.spark.query.limits import QueryLimits
+from penstock.spark.query.object_stores import check_connector, prepare_log_store
 from penstock.spark.query.progress_report import source_progress
 from penstock.spark.query.safe import Safe
 from penstock.spark.query.sink.rows.plan import reported
@@ -140,8 +142,12 @@ class QuerySource(SourceTask, RuntimeHooks):
         known = batch_of(stored)
         try:
             self._limits.check_path("path", config.get("path"), PathReader.HADOOP_PATTERN)
+            check_connector(self._session, "path", config.get("path"))
+            if format_named(config.get("format") or "") == "delta":
+                prepare_log_store(self._session, config.get("path"))
             if self._folder is None:
                 self._limits.check_path("checkpoint.location", self._shape.checkpoint, PathReader.HADOOP)
+                check_connector(self._session, "checkpoint.location", self._shape.checkpoint)
             self._select = self._limits.select(self._session, self._shape.sql, self._once)
             settings = read_settings(config, self.context.internal)
             if issubclass(self._kind, SparkSourceTask):

@@ -18,6 +18,8 @@ from penstock.spark.query.sink.tables.files import Files, folder_name
 class LocalFolder:
     """A local ``Folder`` that can call a function just before a list is published."""
 
+    copies = False
+
     def __init__(self, root: Path) -> None:
         self.root = root
         self.before_publishing: Callable[[], None] = lambda: None

@@ -37,6 +37,11 @@ LIST, OLD_LIST = ".list", ".json"
 """Endings of the names of lists. They differ from those of data files, since readers such as DuckDB read hidden folders
 when they match ``**/*.json``. Earlier versions used the other ending.
 """
+ALGORITHM = "mapreduce.fileoutputcommitter.algorithm.version"
+"""The number of Hadoop's ways to move the files of Spark's tasks: by 1 they are moved twice, by 2 once. A file that a
+task moves and that its batch does not list stays in the folder of that attempt, so 2 is as good; where a file is moved
+by a copy, it saves one.
+"""
 MARKED = "mapreduce.fileoutputcommitter.marksuccessfuljobs"
 """Whether Hadoop adds ``_SUCCESS`` to the folder of a batch. The list says that a batch is complete."""
 _OF_BATCH = re.compile(r"\.?([^-]+)-(\d+)[-.]")
@@ -105,7 +110,8 @@ class Files:
             )
 
     def _write(self, frame: DataFrame, path: str) -> list[str]:
-        options = {MARKED: "false", **writer_options(frame, self._settings.format), **self._settings.options}
+        moves = {ALGORITHM: "2"} if self._folder.copies else {}
+        options = {MARKED: "false", **moves, **writer_options(frame, self._settings.format), **self._settings.options}
         writer = frame.write.format(self._settings.format).options(**options)
         if self._settings.partition_by:
             writer = writer.partitionBy(*self._settings.partition_by)

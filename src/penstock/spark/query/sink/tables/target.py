@@ -18,6 +18,7 @@ from penstock.core.config.internal_topics import InternalTopicError, InternalTop
 from penstock.spark.query.dataframes import full_text
 from penstock.spark.query.folder import folder_of
 from penstock.spark.query.kafka_topics import WrittenTopics, is_kafka, refused_in
+from penstock.spark.query.object_stores import check_connector, check_lists, check_log_store, prepare_log_store
 from penstock.spark.query.sink.progress import later_of
 from penstock.spark.query.sink.rows.plan import DELETED, PLACE
 from penstock.spark.query.sink.tables.delta import batches_in_delta, latest, merge
@@ -47,8 +48,16 @@ def writes_once(settings: SinkSettings) -> bool:
 
 
 def target_of(settings: SinkSettings, owner: SinkOwner, session: SparkSession, internal: InternalTopics) -> SinkTarget:
-    """Make the target of a sink's batches. ``internal``: topics that ``format=kafka`` may not write to."""
+    """Make the target of a sink's batches. ``internal``: topics that ``format=kafka`` may not write to.
+
+    Raises ConnectError for a path in an object store that can't be written to, or not once.
+    """
+    check_connector(session, "path", settings.path)
+    if settings.format == "delta":
+        check_log_store(session, settings.path)
+        prepare_log_store(session, settings.path)
     if _is_folder(settings):
+        check_lists(session, settings.path)
         return Files(settings, folder_name(*owner), folder_of(session, settings.path or ""))
     if settings.keys is not None:
         return TableMerger(settings, settings.keys, TableWriter(settings, owner.connector, session))
