@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,7 @@ import orjson
 import pytest
 
 from penstock.core.model.tasks import SparkDied, SparkReady
+from penstock.spark.java import spark_java
 from spark.query.sink.test_lost_offsets import GONE, forget
 from support.kafka.client import Kafka, Record
 from support.spark import delta
@@ -51,6 +55,73 @@ def test_a_table_that_knows_batches_of_a_group_without_offsets_is_left_alone(
         one.start()
         assert GONE in one.failure()
         assert len(one.rows()) == 5
+
+
+RESTORE = """
+import sys
+from pyspark.sql import SparkSession
+jars, table, version = sys.argv[1:]
+spark = (SparkSession.builder.master("local[1]").config("spark.jars", jars).config("spark.ui.enabled", "false")
+    .config("spark.sql.shuffle.partitions", "1").config("spark.databricks.delta.snapshotPartitions", "1")
+    .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
+    .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog").getOrCreate())
+spark.sql(f"RESTORE TABLE delta.`{table}` TO VERSION AS OF {version}")
+"""
+
+
+def restore(table: Path, version: int) -> None:
+    """Set a table back, by a Spark that has nothing to do with the sink's."""
+    jars = delta.spark_settings()["spark.jars"]
+    environment = {**os.environ, "JAVA_HOME": str(spark_java().home), "SPARK_LOCAL_IP": "127.0.0.1"}
+    subprocess.run([sys.executable, "-c", RESTORE, jars, str(table), str(version)], env=environment, check=True)
+
+
+@pytest.mark.parametrize("running", [False, True])
+def test_a_table_that_was_set_back_stops_its_sink_until_its_offsets_are_altered(
+    spark: Hosted, kafka: Kafka, tmp_path: Path, running: bool
+) -> None:
+    """Delta itself takes the batches that were removed for written."""
+    settings = {"format": "delta", "schema": COLUMNS, "batch_max_records": "5"}
+    with delta.DeltaSink(spark, kafka, kafka.create_topic(partitions=1), tmp_path / "table", **settings) as one:
+        one.produce(*make(0, 5))
+        one.start()
+        one.wait(5)
+        one.produce(*make(5, 10))
+        one.wait(10)
+        one.written(10)
+        if not running:
+            one.stop()
+        restore(one.folder, 0)
+        assert ids(one.rows()) == list(range(5))
+        if running:
+            one.produce(*make(10, 12))
+        else:
+            one.start()
+        assert "was set back by RESTORE in its version 2, so that it lacks rows" in one.failure()
+        if not running:
+            one.produce(*make(10, 12))
+        # As a request alters the offsets, to where the table's rows end.
+        one.commit({0: (5, {})})
+        one.start()
+        assert ids(one.wait(12)) == list(range(12))
+        one.written(12)
+
+
+def test_a_table_that_was_deleted_begins_again_where_the_group_is(spark: Hosted, kafka: Kafka, tmp_path: Path) -> None:
+    settings = {"format": "delta", "schema": COLUMNS, "batch_max_records": "5"}
+    with delta.DeltaSink(spark, kafka, kafka.create_topic(partitions=1), tmp_path / "table", **settings) as one:
+        one.produce(*make(0, 10))
+        one.start()
+        one.wait(10)
+        one.written(10)
+        one.stop()
+        # The group stands as it does when a run is killed within a batch that the old table has.
+        one.left_in_batch(5, 10)
+        shutil.rmtree(one.folder)
+        one.produce(*make(10, 12))
+        one.start()
+        assert ids(one.wait(7)) == list(range(5, 12))
+        one.written(12)
 
 
 UPSERT = {

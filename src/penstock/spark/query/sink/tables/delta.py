@@ -32,8 +32,19 @@ log = logging.getLogger(__name__)
 OF_EPOCH = re.compile(r"[0-9a-f]{8}(\.[0-9a-f]{8})?")
 
 
-def batches_in_delta(session: SparkSession, settings: SinkSettings, connector: str) -> dict[str, int]:
-    """By epoch of this connector the last batch that the table has, by Delta's record of it.
+class DeltaBatches(NamedTuple):
+    """The batches of a connector that a table has, by Delta's record of them."""
+
+    numbers: dict[str, int]
+    """The last one of each epoch."""
+    newest: int = -1
+    """The table's version."""
+    log: str = ""
+    """The folder of its log."""
+
+
+def batches_in_delta(session: SparkSession, settings: SinkSettings, connector: str) -> DeltaBatches:
+    """Return the batches of this connector that the table has.
 
     None where that can't be read: the table is in a catalog that is not Spark's own, or Delta's jar is missing, which
     the first batch reports.
@@ -45,17 +56,18 @@ def batches_in_delta(session: SparkSession, settings: SinkSettings, connector: s
             raise
         why = str(error).partition("\n")[0]
         log.warning("Which batches of %s table %s has can't be read: %s", connector, settings.table, why)
-        return {}
+        return DeltaBatches({})
     if snapshot is None:
-        return {}
+        return DeltaBatches({})
     jvm: Any = session._jvm
     transactions: Any = java_map(jvm, snapshot.transactions())
     prefix = f"{connector}-"
-    return {
+    numbers = {
         application.removeprefix(prefix): int(number)
         for application, number in dict(transactions).items()
         if application.startswith(prefix) and OF_EPOCH.fullmatch(application.removeprefix(prefix))
     }
+    return DeltaBatches(numbers, int(snapshot.version()), str(snapshot.deltaLog().logPath().toString()))
 
 
 def _snapshot(session: SparkSession, settings: SinkSettings) -> Any:

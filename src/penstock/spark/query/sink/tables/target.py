@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from penstock.api.drift import SchemaDrift
+from penstock.api.errors import ConnectError
 from penstock.api.query import BatchVersion, SinkTarget
 from penstock.connectors.spark.sink_settings import IN_FOLDERS, SinkSettings
 from penstock.core.config.internal_topics import InternalTopicError, InternalTopics
@@ -24,6 +25,7 @@ from penstock.spark.query.sink.rows.plan import DELETED, PLACE
 from penstock.spark.query.sink.tables.delta import batches_in_delta, latest, merge
 from penstock.spark.query.sink.tables.evolution import columns_of_table
 from penstock.spark.query.sink.tables.files import Files, folder_name
+from penstock.spark.query.sink.tables.set_back import set_back
 from penstock.spark.query.sink.text_formats import writer_options
 
 if TYPE_CHECKING:
@@ -73,15 +75,37 @@ class TableWriter:
         self._settings, self._connector, self._session = settings, connector, session
 
     def later(self, version: BatchVersion) -> BatchVersion | None:
+        """Raises ConnectError for a Delta table that was set back."""
         if self._settings.format != "delta":
             return None
-        return later_of(version, batches_in_delta(self._session, self._settings, self._connector))
+        return later_of(version, self._trusted(version))
+
+    def check(self, version: BatchVersion) -> None:
+        """Raise ConnectError if a Delta table was set back to before batches of this epoch."""
+        if self._settings.format == "delta":
+            self._trusted(version)
+
+    def _trusted(self, version: BatchVersion) -> dict[str, int]:
+        """Return the last batch of each epoch that the table has. Raises ConnectError as ``check``."""
+        found = batches_in_delta(self._session, self._settings, self._connector)
+        if (number := found.numbers.get(version.epoch)) is not None:
+            read = folder_of(self._session, found.log).read
+            lost = set_back(lambda each: read(f"{each:020}.json"), found.newest, self.application(version), number)
+            if lost is not None:
+                raise ConnectError(
+                    f"{self._settings.target} was set back by {lost.operation} in its version {lost.version}, so that "
+                    f"it lacks rows that this connector had written, up to batch {number}. Stop the connector, and "
+                    "alter the offsets of all of its partitions to where the table's rows end, or reset them to begin "
+                    "again as auto.offset.reset says (PATCH or DELETE /connectors/<name>/offsets)"
+                )
+        return found.numbers
 
     def application(self, version: BatchVersion) -> str:
         """Return the name of the application whose batches Delta counts: one epoch of the connector."""
         return f"{self._connector}-{version.epoch}"
 
     def add(self, frame: DataFrame, version: BatchVersion, confirm: Callable[[], None]) -> None:
+        self.check(version)
         settings = self._settings
         options = {**writer_options(frame, settings.format), **settings.options}
         writer = frame.write.format(settings.format).mode(settings.mode).options(**options)
@@ -133,6 +157,7 @@ class TableMerger:
         if known is None:
             self._begin(changes, version, confirm)
         else:
+            self._writer.check(version)
             application = self._writer.application(version)
             merge(changes, self._settings, self._keys, known, application, version.number)
 
