@@ -13,6 +13,7 @@ from penstock.api.errors import ConnectError
 from penstock.core.model import messages as m
 from penstock.core.model.tasks import TaskId, TaskMetrics
 from penstock.embedded.ports import free_port
+from penstock.kafka.offsets import sink_looks
 from penstock.observe import LogLevels
 from penstock.worker.monitoring import sink_progress
 from penstock.worker.monitoring.sink_progress import SinkProgress
@@ -112,16 +113,19 @@ def test_the_cluster_and_the_group_of_the_consumers_overrides_count(watched: Wat
     kafka.produce(topic, [b"a"])
     kafka.commit(group, topic, 1)
     watched.create("own-group", topic, consumer__override__group__id=group)
+    assert watched.rows() == []
     nowhere = f"127.0.0.1:{free_port()}"
     watched.create("nowhere", topic, consumer__override__bootstrap__servers=nowhere)
-    watched.rows()
     ((kind, connector, why),) = watched.rows(after=200)
     assert (kind, connector) == ("unknown", "nowhere")
     assert f"the brokers at {nowhere} gave no answer" in why
     assert "they have never been read" in why
 
 
-def test_references_are_resolved_and_forbidden_overrides_are_not_used(watched: Watched, kafka: Kafka) -> None:
+def test_references_are_resolved_and_forbidden_overrides_are_not_used(
+    watched: Watched, kafka: Kafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sink_looks, "LIMIT_S", 0.5)  # no broker answers in any case
     topic = kafka.create_topic()
     servers = "127.0.0.1:${x:port}"
     watched.create("resolved", topic, consumer__override__bootstrap__servers=servers)
