@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install browser databases demo test fast coverage security soak-short soak soak-queries soak-values soak-parsers soak-examples kill-test kill-test-sinks kill-test-changes kill-test-tables kill-test-databases fuzz spark-matrix scale page bench conformance docs dist release check audit lock clean
+.PHONY: help install browser databases promtool demo test fast coverage security soak-short soak soak-queries soak-values soak-parsers soak-examples kill-test kill-test-sinks kill-test-changes kill-test-tables kill-test-databases fuzz spark-matrix scale page bench conformance docs dist release check audit lock clean
 
 PYTHON ?= python3
 # Tests wait about half of their time for leases, sessions and retries: three for the two processors of CI.
@@ -28,6 +28,9 @@ $(STAMP): requirements.lock pyproject.toml
 
 browser:  ## install Chromium, which the tests of the page need, by apt-get
 	@sh scripts/browser
+
+promtool:  ## unpack Prometheus' promtool, which tests of alerts need, by apt-get
+	@sh scripts/promtool
 
 databases:  ## install PostgreSQL and MariaDB, which tests of databases need, by apt-get
 	@sh scripts/databases
