@@ -132,7 +132,7 @@ audit: $(STAMP)  ## compare requirements.lock with FILE=advisories.json (OSV or 
 
 lock:  ## pin the dependencies of pyproject.toml in requirements.lock, and those of the image (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-		$(addprefix --extra ,demo registry opentelemetry openlineage postgres dlt aws azure gcp docs dev) \
+		$(addprefix --extra ,demo registry opentelemetry openlineage postgres iceberg dlt aws azure gcp docs dev) \
 		--custom-compile-command "make lock" pyproject.toml -o requirements.lock
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 		$(addprefix --extra ,$(IMAGE_EXTRAS)) --constraint requirements.lock \

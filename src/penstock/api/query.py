@@ -136,6 +136,23 @@ class OffsetKeeper(Protocol):
         """
 
 
+@runtime_checkable
+class OffsetRecorder(Protocol):
+    """Optional interface of a SinkTarget that stores the offsets of each batch as the runtime knows them."""
+
+    def covers(self, ends: Mapping[tuple[str, int], int], topics: Mapping[str, str]) -> None:
+        """Take the offsets after the records of the batch that is written next, and the IDs of topics.
+
+        Called before each batch. IDs that are not known are missing.
+        """
+
+    def skip(self, version: BatchVersion) -> None:
+        """Store the offsets of a batch that is not written, since the topics of its records are gone.
+
+        Raises as ``SinkTarget.add``.
+        """
+
+
 class QuerySinkTask(QueryTask, SinkTask):
     """Base of the task of a sink whose rows Spark writes."""
 

@@ -103,8 +103,18 @@ def _mirror(*classes: str) -> dict[str, str]:
 
 
 _OPTION = "An option of Spark's {} for the format, passed on as it is."
+_ICEBERG = {
+    "iceberg.catalog.<property>": "A property of the Iceberg catalog, under its name in pyiceberg: `type` (rest, sql, "
+    "hive, glue), `uri`, `warehouse`, `credential`, `s3.endpoint`, ...",
+    "iceberg.table.<table>.partition-by": "The partition fields of this table when it is created.",
+    "iceberg.table.<table>.id-columns": "The columns that identify a row of this table when it is created.",
+    "iceberg.table.<table>.commit-branch": "The branch of this table that commits go to.",
+    "iceberg.tables.auto-create-props.<property>": "A property of tables that are created.",
+    "iceberg.tables.write-props.<property>": "A property of the writer of files, in place of the table's, such as "
+    "`write.target-file-size-bytes`.",
+}
 _OF_PLUGINS = {
-    "penstock.connectors.SparkSink": _keys({"option.<option>": _OPTION.format("writer")}),
+    "penstock.connectors.SparkSink": _keys({"option.<option>": _OPTION.format("writer"), **_ICEBERG}),
     "penstock.connectors.SparkSource": _keys({"option.<option>": _OPTION.format("reader")}),
     **dict.fromkeys(
         ("io.confluent.connect.jdbc.JdbcSinkConnector", "io.confluent.connect.jdbc.JdbcSourceConnector"),

@@ -17,6 +17,7 @@ import pytest
 from penstock.embedded.ports import free_port
 from penstock.spark.query.jdbc.drivers import install
 from penstock.spark.settings import HostSettings
+from spark.query.iceberg.lake_sink import LakeSink
 from support.kafka.client import Kafka
 from support.process_tree import descendants
 from support.spark.host import Hosted, started
@@ -193,6 +194,16 @@ def test_a_sink_by_jdbc(spark: Hosted, kafka: Kafka, ui: str, place: Path) -> No
     url = f"jdbc:sqlite:{place}/jdbc.db?password={CANARY}-jdbc-url"
     with JdbcSink(spark, kafka, url, **settings, **CLIENTS) as one:
         one.add([ID, NAME], *({"id": i, "name": f"n{i}"} for i in range(10)))
+        one.start()
+        one.written(10)
+        assert leaks(spark, ui, place) == []
+
+
+def test_a_sink_to_an_iceberg_table(spark: Hosted, kafka: Kafka, ui: str, place: Path) -> None:
+    """Executors get what their file system needs."""
+    secrets = {f"iceberg.catalog.{name}": f"{CANARY}-{name}" for name in ("s3.secret-access-key", "token", "custom")}
+    with LakeSink(spark, kafka, kafka.create_topic(), place, schema=COLUMNS, **secrets, **CLIENTS) as one:
+        one.produce(*make(0, 10))
         one.start()
         one.written(10)
         assert leaks(spark, ui, place) == []

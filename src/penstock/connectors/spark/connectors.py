@@ -20,6 +20,7 @@ from penstock.api.query import (
     QuerySourceTask,
     StreamShape,
 )
+from penstock.connectors.spark.iceberg_settings import PREFIXES as ICEBERG_PREFIXES
 from penstock.connectors.spark.sink_settings import IN_FOLDERS, OPTION, SINK_CONFIG, format_named, sink_problems
 from penstock.connectors.spark.source_settings import SOURCE_CONFIG, SourceSettings, source_problems
 
@@ -34,14 +35,14 @@ class SparkSinkTask(QuerySinkTask):
 
 
 class SparkSink(QuerySinkConnector):
-    """Writes records of topics to whatever Spark can write: Parquet, Delta, JDBC, ...
+    """Writes records of topics to whatever Spark can write: Parquet, Delta, Iceberg, JDBC, ...
 
     Its query reads all partitions.
     """
 
     java_name = "penstock.connectors.SparkSink"
     settings = SINK_CONFIG
-    setting_prefixes = (OPTION,)
+    setting_prefixes = (OPTION, *ICEBERG_PREFIXES)
 
     @classmethod
     def version(cls) -> str:

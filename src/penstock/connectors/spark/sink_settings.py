@@ -13,6 +13,15 @@ from typing import Self
 from penstock.api.config import ConfigDef, ConfigType, Importance, with_prefix
 from penstock.api.drift import DRIFT, SchemaDrift, define_drift, drift_of, drift_problems
 from penstock.api.validators import ValidString, at_least
+from penstock.connectors.spark.iceberg_settings import (
+    CATALOG,
+    ICEBERG,
+    IcebergSettings,
+    define_iceberg,
+    drift_of_iceberg,
+    has_catalog,
+    iceberg_problems,
+)
 
 OPTION = "option."
 RECORD_KEY = "record_key"
@@ -28,7 +37,7 @@ SINK_CONFIG = (
         "parquet",
         None,
         Importance.HIGH,
-        "The format to write, by its name in Spark: parquet, orc, json, csv, delta, jdbc, ...",
+        "The format to write, by its name in Spark: parquet, orc, json, csv, delta, iceberg, jdbc, ...",
     )
     .define(
         "path",
@@ -145,6 +154,7 @@ SINK_CONFIG = (
 
 
 define_drift(SINK_CONFIG, EVOLUTION)
+define_iceberg(SINK_CONFIG)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,16 +177,22 @@ class SinkSettings:
     interval: float
     most: int
     options: Mapping[str, str]
+    iceberg: IcebergSettings | None = None
+    """The catalog and table of Iceberg, if the sink has a catalog of its own."""
 
     @property
     def target(self) -> str:
         """The name of the target in messages."""
+        if self.iceberg is not None:
+            return self.iceberg.table
         return self.table or self.path or self.options.get("dbtable", self.format)
 
     @classmethod
     def of(cls, config: Mapping[str, str]) -> Self:
         """From the connector's configuration. Raises ConfigError."""
         values = SINK_CONFIG.parse(config)
+        iceberg = IcebergSettings.of(config, values)
+        drift = drift_of(config, EVOLUTION, _DRIFTS) or SchemaDrift.EVOLVE
         return cls(
             format=format_named(values["format"]),
             path=values["path"] or None,
@@ -187,18 +203,19 @@ class SinkSettings:
             partition_by=tuple(values["partition.by"]),
             sql=(values["sql"] or "").strip().rstrip(";") or None,
             schema=(values["schema"] or "").strip() or None,
-            drift=drift_of(config, EVOLUTION, _DRIFTS) or SchemaDrift.EVOLVE,
+            drift=drift if iceberg is None else drift_of_iceberg(config, iceberg.evolves),
             drift_setting=(DRIFT, values[DRIFT]) if values[DRIFT] else (EVOLUTION, values[EVOLUTION]),
             interval=values["trigger.interval.ms"] / 1000,
             most=values["batch.max.records"],
             options=with_prefix(config, OPTION),
+            iceberg=iceberg,
         )
 
 
 _ABSOLUTE = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*:)?(//[^/]*/|/(?!/))")
 IN_FOLDERS = frozenset({"parquet", "orc", "json", "csv", "text", "xml", "avro"})
 """The formats that are files in a folder."""
-_KNOWN = IN_FOLDERS | {"delta", "jdbc", "kafka", "rate", "rate-micro-batch", "socket"}
+_KNOWN = IN_FOLDERS | {"delta", ICEBERG, "jdbc", "kafka", "rate", "rate-micro-batch", "socket"}
 
 
 def format_named(text: str) -> str:
@@ -207,20 +224,35 @@ def format_named(text: str) -> str:
     return name.casefold() if name.casefold() in _KNOWN else name
 
 
+def format_of_spark(config: Mapping[str, str]) -> str:
+    """Return the format that Spark has to know, or an empty text if Spark's own writers and readers are not used."""
+    return "" if has_catalog(config) else config.get("format") or ""
+
+
 def sink_problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
     """Find settings that contradict each other; return pairs of the setting at fault and a sentence."""
     path, table = (config.get("path") or "").strip(), (config.get("table") or "").strip()
     kind = format_named(config.get("format") or "parquet")
+    if given := next((name for name in config if name.startswith("iceberg.")), None):
+        if kind != ICEBERG:
+            return [(given, f"has no effect with format={kind}: set format={ICEBERG}, or leave it out")]
+        if not has_catalog(config):
+            return [(f"{CATALOG}type", f"is missing beside {given}: {CATALOG}* describe the catalog of the tables")]
+        return [*iceberg_problems(config), *_drift_problems(config)]
     if path and table:
         return [("path", f"path={path} and table={table} are both set: a sink writes to one of them")]
     if not path and not table and kind in {*IN_FOLDERS, "delta"}:
         return [("path", f"format={kind} needs a path, the folder to write to, or a table")]
     allowed = {old: frozenset({meaning}) for old, meaning in _DRIFTS.items()}
-    found = drift_problems(config, EVOLUTION, allowed)
+    found = [*drift_problems(config, EVOLUTION, allowed), *_drift_problems(config)]
+    return found + key_problems(config, kind)
+
+
+def _drift_problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
     if (config.get(DRIFT) or "").strip() == SchemaDrift.DEAD_LETTER:
         why = "dead-letter looks at the fields of each record, and {} decides about columns: set ignore or stop"
-        found += [(DRIFT, why.format(name)) for name in ("sql", "schema") if (config.get(name) or "").strip()]
-    return found + key_problems(config, kind)
+        return [(DRIFT, why.format(name)) for name in ("sql", "schema") if (config.get(name) or "").strip()]
+    return []
 
 
 def key_problems(config: Mapping[str, str], kind: str) -> list[tuple[str, str]]:

@@ -21,6 +21,7 @@ import msgspec
 
 from penstock.api.errors import ConfigError
 from penstock.api.source import SourceTask
+from penstock.connectors.spark.sink_settings import format_of_spark
 from penstock.hosts.errors import HostLost
 from penstock.hosts.jvm.tasks.task_jvm import task_jvm
 from penstock.pipeline.task import TaskFencedError, TaskSpec
@@ -220,7 +221,7 @@ class Queries:
             session = self._new_session(jars)
             jvm: Any = session._jvm
             self._threads[group] = jvm.java.lang.Thread.currentThread()
-            check_format(session, spec.connector_config.get("format") or "")
+            check_format(session, format_of_spark(spec.connector_config))
             resolve = resolver(spec, plugins(spec.plugin_path))
             task = named(spec.task_class)
             sources = {"stream": run_source_query, "jdbc": run_jdbc_source}

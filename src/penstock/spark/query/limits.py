@@ -59,6 +59,10 @@ class QueryLimits:
         if self.folders is not None and path and (problem := path_problem(path, self.folders, reader)):
             raise ConfigError(f"{key}: {problem}")
 
+    def check_folder(self, key: str, uri: str) -> None:
+        """Raise ConfigError for a folder of a table, which its catalog names, that is not in the allowed ones."""
+        self.check_path(key, uri, PathReader.HADOOP)
+
     def check_files(self, uris: Iterable[str]) -> None:
         """Raise ConnectError if a file that a batch is read from, links followed, is not in the allowed folders."""
         if self.folders is not None and (problem := outside(uris, self.folders)):

@@ -140,6 +140,10 @@ class Safe:
         self._contents[key] = contents
         return SafeReference(self._host, self._listening.getsockname()[1], self._identity.fingerprint, key)
 
+    def forget(self, reference: SafeReference) -> None:
+        """Give the contents of this reference to nobody any more."""
+        self._contents.pop(reference.key, None)
+
     def keep_spec(self, spec: TaskSpec) -> SafeSpec:
         """Keep a spec; called in the task's thread, when its converters and transforms have been made."""
         jvm = TaskJvm.present()

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from penstock.api.paths import PATHS_ALLOWED, PathReader
 from penstock.core.config.permissions.clients import SPARK_SINK, SPARK_SOURCE
+from penstock.core.config.permissions.iceberg import iceberg_problems
 from penstock.core.config.permissions.spark_options import names_file
 from penstock.java.errors import JaasError
 from penstock.java.jaas import login_module
@@ -121,6 +122,8 @@ def _query_problems(connector: str, props: Props, path_problem: PathProblem) -> 
         elif names_file(option) and value and (problem := path_problem(value, PathReader.HADOOP)):
             yield key, problem
     format = (props.get("format") or "").strip().casefold()
+    if connector == SPARK_SINK:
+        yield from iceberg_problems(props, path_problem)
     if connector == SPARK_SOURCE and format in _UNCHECKED:
         yield (
             "format",

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from penstock.api.errors import ConnectError, RetriableError
-from penstock.api.query import BatchVersion, OffsetKeeper
+from penstock.api.query import BatchVersion, OffsetKeeper, OffsetRecorder
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.task import TaskControl
 from penstock.pipeline.telemetry.places import Places, of_topic
@@ -186,6 +186,9 @@ class Batches:
             self.write(self._input.reader.batch(left), whole)
         else:
             self._version = version.next()
+            if isinstance(self._writer, OffsetRecorder):
+                self._writer.covers(whole.end, whole.topics)
+                self._writer.skip(self._version)
             if starts:
                 self._input.group.done(self._version, whole)
 
@@ -253,6 +256,8 @@ class Batches:
         begun = time.monotonic()
         with self._watched(records, span), calls.entered("a batch of the query"):
             self.unwritten = span
+            if isinstance(self._writer, OffsetRecorder):
+                self._writer.covers(span.end, span.topics)
             totals = self._writer.write(self._report.skipped.without(records, span), version, confirm)
             self.unwritten = None
         written = time.monotonic()

@@ -328,7 +328,12 @@ def _of_spark(task_class: type[QuerySinkTask], connector: dict[str, str]) -> _Ki
     ) -> SinkWriter:
         limits = QueryLimits.of(spec.worker_config, task_class)
         limits.check_path("path", settings.path, PathReader.HADOOP)
-        target = limits.target(target_of(settings, owner, session, spec.internal_topics), settings)
+        if settings.iceberg is None:
+            target = limits.target(target_of(settings, owner, session, spec.internal_topics), settings)
+        else:
+            from penstock.spark.query.iceberg.target import IcebergTarget  # needs the extra `iceberg`
+
+            target = IcebergTarget(settings, owner, safe, limits)
         select = limits.select(session, settings.sql, writes_once(settings))
         rows = BatchWriter(safe.keep_spec(spec), settings, session, target, select, tolerates=errors.tolerate)
         if value_sql is not None and goes_direct(settings) and not is_on(spec.worker_config, TRACES):

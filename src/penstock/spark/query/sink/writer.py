@@ -10,20 +10,22 @@ import functools
 import json
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NoReturn
+from dataclasses import replace
+from typing import TYPE_CHECKING, NoReturn, Protocol, runtime_checkable
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, ArithmeticException, DateTimeException, IllegalArgumentException
 from pyspark.sql import types as t
 
+from penstock.api.drift import SchemaDrift
 from penstock.api.errors import ConfigError, ConnectError
-from penstock.api.query import BatchVersion, OffsetKeeper, SinkTarget
+from penstock.api.query import BatchVersion, OffsetKeeper, OffsetRecorder, SinkTarget
 from penstock.connectors.spark.sink_settings import SinkSettings
 from penstock.hosts.errors import HostLost
 from penstock.spark.query.dataframes import declared, full_text, narrowed, root_cause
 from penstock.spark.query.safe import SafeSpec
 from penstock.spark.query.sink.progress import Partition
-from penstock.spark.query.sink.rows.columns import check_declared, merged
+from penstock.spark.query.sink.rows.columns import VALUE, check_declared, merged
 from penstock.spark.query.sink.rows.keys import Keys
 from penstock.spark.query.sink.rows.pipeline import Rows
 from penstock.spark.query.sink.rows.plan import CHANGE, EXTRAS, SCHEMA_COLUMN, RowPlan, reported
@@ -91,6 +93,33 @@ def raise_not_written(error: Exception) -> NoReturn:
     raise NotWrittenError(error) from error
 
 
+@runtime_checkable
+class ShapedTarget(SinkTarget, Protocol):
+    """A target that brings the columns of its table and those of records together.
+
+    With ``schema.drift=dead-letter`` records that do not fit the table are refused one by one.
+    """
+
+    @property
+    def ignores_case(self) -> bool:
+        """Whether columns are found without regard to upper and lower case."""
+
+    def shape(self, columns: t.StructType) -> t.StructType:
+        """Bring the table and records of these columns together; return the columns of rows.
+
+        Raises ConnectError if they contradict each other.
+        """
+
+    def columns(self) -> t.StructType | None:
+        """Return the columns of the table, or None if there is none yet."""
+
+    def add_records(self, records: DataFrame, rows: Rows, version: BatchVersion, confirm: Callable[[], None]) -> None:
+        """Write the rows that ``rows`` makes of Kafka's records, as ``add``."""
+
+    def add_nothing(self, version: BatchVersion, confirm: Callable[[], None]) -> None:
+        """Take notice of a batch without rows, as ``add``."""
+
+
 class BatchWriter:
     """Writes batches of one run to ``target``; ``select`` is the checked ``sql``, if there is one.
 
@@ -135,6 +164,16 @@ class BatchWriter:
         """Return the offsets that the target keeps, see ``OffsetKeeper``; none if it is no such target."""
         return self._target.committed_offsets() if isinstance(self._target, OffsetKeeper) else {}
 
+    def covers(self, ends: Mapping[tuple[str, int], int], topics: Mapping[str, str]) -> None:
+        """Hand the offsets of the next batch to a target that keeps them, see ``OffsetRecorder``."""
+        if isinstance(self._target, OffsetRecorder):
+            self._target.covers(ends, topics)
+
+    def skip(self, version: BatchVersion) -> None:
+        """Have such a target store the offsets of a batch that is not written."""
+        if isinstance(self._target, OffsetRecorder):
+            self._target.skip(version)
+
     def begin(self, version: BatchVersion, offsets: Mapping[tuple[str, int], int]) -> None:
         """Let the target fence earlier runs, see ``OffsetKeeper``."""
         if isinstance(self._target, OffsetKeeper):
@@ -168,6 +207,9 @@ class BatchWriter:
 
     def _is_written(self, records: DataFrame, version: BatchVersion, confirm: Callable[[], None]) -> bool:
         """Write the batch. Returns False if the table refuses rows of it, which are left out from now on."""
+        if isinstance(self._target, ShapedTarget):
+            self._write_shaped(self._target, records, version, confirm)
+            return True
         self._columns = self._columns or self._probe(records.limit(PROBED)) or self._probe(records)
         columns, accepted = self._columns, self._evolution.accepted()
         if columns is not None and accepted is not None:
@@ -186,6 +228,31 @@ class BatchWriter:
             self._refuse(records, columns, accepted, error)
             return False
         return True
+
+    def _write_shaped(
+        self, target: ShapedTarget, records: DataFrame, version: BatchVersion, confirm: Callable[[], None]
+    ) -> None:
+        """Write the batch to a target that says itself which columns its rows have."""
+        self._columns = self._columns or self._probe(records.limit(PROBED)) or self._probe(records)
+        if self._columns is None:
+            self._rows(records, NOTHING, None).write.format("noop").mode("overwrite").save()
+            target.add_nothing(version, confirm)
+        elif self._select is not None:
+            target.add(self._rows(records, self._columns, None), version, confirm)
+        else:
+            target.add_records(records, self._shaped_rows(target, self._columns), version, confirm)
+
+    def _shaped_rows(self, target: ShapedTarget, columns: t.StructType) -> Rows:
+        table, drift = target.columns(), self._settings.drift
+        if table is not None and self._settings.schema is None and columns == NOTHING and VALUE not in table.names:
+            plan = replace(self._plan(table, None, keyed=False), declared=True)
+            plan = replace(plan, keys="drop" if drift is SchemaDrift.IGNORE else "refuse")
+        else:
+            plan = replace(self._plan(target.shape(columns), None, keyed=False), records=columns.json())
+            if table is not None and drift is SchemaDrift.DEAD_LETTER:
+                plan = replace(plan, fits=table.json())
+        plan = replace(plan, exact=True, ignores_case=target.ignores_case)
+        return Rows(self._spec, plan, self._totals, exact=True)
 
     def _refuse(
         self, records: DataFrame, columns: t.StructType, accepted: frozenset[str] | None, error: Exception
@@ -221,7 +288,7 @@ class BatchWriter:
 
     def _probe(self, records: DataFrame) -> t.StructType | None:
         """Return the columns of the first values, or None if there are no values."""
-        rows = Rows(self._spec, None, self._totals, self._keys)
+        rows = Rows(self._spec, None, self._totals, self._keys, exact=isinstance(self._target, ShapedTarget))
         found = records.mapInArrow(rows, f"{SCHEMA_COLUMN} STRING").collect()
         return functools.reduce(merged, (_struct(row[0]) for row in found)) if found else None
 
@@ -229,23 +296,24 @@ class BatchWriter:
         self, records: DataFrame, columns: t.StructType, accepted: frozenset[str] | None, *, placed: bool = False
     ) -> DataFrame:
         """``placed``: a look at the rows, with the places of their records; failures are left to the writing."""
-        declared = self._settings.schema is not None
-        sql, keyed = self._settings.sql is not None, self._keys is not None
-        plan = RowPlan(
+        plan = self._plan(columns, accepted, keyed=self._keys is not None or placed)
+        rows = Rows(self._spec, plan, self._totals, self._keys, report=not placed)
+        frame = narrowed(records.mapInArrow(rows, plan.row_type()))
+        return frame if self._select is None or columns is NOTHING else self._select.of(frame)
+
+    def _plan(self, columns: t.StructType, accepted: frozenset[str] | None, *, keyed: bool) -> RowPlan:
+        return RowPlan(
             columns.json(),
-            declared,
+            self._settings.schema is not None,
             self._extras,
             self._zone,
-            tombstones=sql,
-            keyed=keyed or placed,
+            tombstones=self._settings.sql is not None,
+            keyed=keyed,
             orc=self._settings.format == "orc",
             accepted=accepted,
             refused={place: frozenset(offsets) for place, offsets in self._refused.items()},
             target=self._settings.target,
         )
-        rows = Rows(self._spec, plan, self._totals, self._keys, report=not placed)
-        frame = narrowed(records.mapInArrow(rows, plan.row_type()))
-        return frame if self._select is None or columns is NOTHING else self._select.of(frame)
 
 
 def keys_of(settings: SinkSettings, columns: t.StructType | None) -> Keys | None:

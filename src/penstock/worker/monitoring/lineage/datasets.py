@@ -118,6 +118,8 @@ def _mirror(config: Config, topics: Iterable[str]) -> list[Dataset]:
 
 
 def _spark(config: Config, topics: Iterable[str]) -> list[Dataset]:
+    if tables := config.get("iceberg.tables"):
+        return [_iceberg(config, name) for each in tables.split(",") if (name := each.strip())]
     if config.get("path"):
         return [path(config["path"])]
     if config.get("table"):
@@ -130,6 +132,12 @@ def _spark(config: Config, topics: Iterable[str]) -> list[Dataset]:
     names = options.get("topic") or options.get("subscribe") or ""
     brokers = options.get("kafka.bootstrap.servers", "")
     return [topic(brokers, name.strip()) for name in names.split(",") if name.strip() and brokers]
+
+
+def _iceberg(config: Config, name: str) -> Dataset:
+    """Return a table as a data set of its catalog, by the address of it without users and passwords."""
+    uri = config.get("iceberg.catalog.uri", "")
+    return Dataset(_public(uri.partition("?")[0]) or config.get("iceberg.catalog", "iceberg"), name)
 
 
 def _without(prefix: str, topics: Iterable[str]) -> list[str]:

@@ -71,31 +71,42 @@ _EPOCH = dt.date(1970, 1, 1)
 _ZERO = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
-def spark_type(schema: s.Schema) -> t.DataType:
-    """The Spark type whose values can be all that this schema describes. Raises DataError for one without an end."""
+def spark_type(schema: s.Schema, exact: bool = False) -> t.DataType:
+    """The Spark type whose values can be all that this schema describes. Raises DataError for one without an end.
+
+    ``exact``: it says that what is required is never null; otherwise everything may be.
+    """
     if (place := s.path_to_itself(schema)) is not None:
         raise DataError(
             f"Column {place} would contain itself ({schema.name or schema.type.value}), which no type of a table can: "
             f"leave {place.partition('.')[0].rstrip('[]{}')} out by ReplaceField, or make a text of it by a transform"
         )
-    return _spark_type(schema)
+    return _spark_type(schema, exact)
 
 
-def _spark_type(schema: s.Schema) -> t.DataType:
+def _spark_type(schema: s.Schema, exact: bool) -> t.DataType:
     if schema.name == s.DECIMAL_NAME:
         return t.DecimalType(38, min(max(int(schema.parameters["scale"]), 0), 38))
     if schema.name in LOGICAL:
         return LOGICAL[schema.name]
     match schema.type:
         case s.Type.STRUCT:
-            return t.StructType([t.StructField(field.name, _spark_type(field.schema)) for field in schema.fields])
+            return t.StructType(
+                [
+                    t.StructField(each.name, _spark_type(each.schema, exact), not exact or each.schema.optional)
+                    for each in schema.fields
+                ]
+            )
         case s.Type.ARRAY:
             assert schema.value_schema is not None
-            return t.ArrayType(_spark_type(schema.value_schema))
+            return t.ArrayType(_spark_type(schema.value_schema, exact), not exact or schema.value_schema.optional)
         case s.Type.MAP:
             assert schema.key_schema is not None
             assert schema.value_schema is not None
-            return t.MapType(_spark_type(schema.key_schema), _spark_type(schema.value_schema))
+            values = schema.value_schema
+            return t.MapType(
+                _spark_type(schema.key_schema, exact), _spark_type(values, exact), not exact or values.optional
+            )
         case primitive:
             return PRIMITIVES[primitive]
 
@@ -113,22 +124,39 @@ def _check_case(kind: t.DataType, path: str) -> None:
             _check_case(kind.valueType, path)
 
 
-def columns_of(schema: s.Schema | None, kind: type) -> t.StructType:
-    """The columns for a value of this schema, or without one, of this Python type."""
+def columns_of(schema: s.Schema | None, kind: type, exact: bool = False) -> t.StructType:
+    """The columns for a value of this schema, or without one, of this Python type; ``exact`` as for ``spark_type``."""
     if schema is None:
         return t.StructType([t.StructField(VALUE, SCHEMALESS.get(kind, t.StringType()))])
-    found = spark_type(schema)
+    found = spark_type(schema, exact)
     _check_case(found, "")
     return found if isinstance(found, t.StructType) else t.StructType([t.StructField(VALUE, found)])
 
 
 def merged(one: t.StructType, other: t.StructType) -> t.StructType:
     """Merge columns in the order of their first appearance. Raises DataError where they contradict each other."""
-    fields = {field.name: field.dataType for field in one}
+    fields = {field.name: field for field in one}
+    given = {field.name for field in other}
     for field in other:
         known = fields.get(field.name)
-        fields[field.name] = field.dataType if known is None else _wider(known, field.dataType, field.name)
-    return t.StructType([t.StructField(name, kind) for name, kind in fields.items()])
+        kind = field.dataType if known is None else _wider(known.dataType, field.dataType, field.name)
+        nullable = known is None or known.nullable or field.nullable
+        fields[field.name] = t.StructField(field.name, kind, nullable)
+    return t.StructType(
+        [t.StructField(name, each.dataType, each.nullable or name not in given) for name, each in fields.items()]
+    )
+
+
+def nullable(kind: t.DataType) -> t.DataType:
+    """Return a type of which everything may be null."""
+    match kind:
+        case t.StructType():
+            return t.StructType([t.StructField(each.name, nullable(each.dataType)) for each in kind])
+        case t.ArrayType():
+            return t.ArrayType(nullable(kind.elementType))
+        case t.MapType():
+            return t.MapType(kind.keyType, nullable(kind.valueType))
+    return kind
 
 
 def _wider(one: t.DataType, other: t.DataType, name: str) -> t.DataType:
@@ -138,9 +166,10 @@ def _wider(one: t.DataType, other: t.DataType, name: str) -> t.DataType:
         case t.StructType(), t.StructType():
             return merged(one, other)
         case t.ArrayType(), t.ArrayType():
-            return t.ArrayType(_wider(one.elementType, other.elementType, name))
+            return t.ArrayType(_wider(one.elementType, other.elementType, name), one.containsNull or other.containsNull)
         case t.MapType(), t.MapType() if one.keyType == other.keyType:
-            return t.MapType(one.keyType, _wider(one.valueType, other.valueType, name))
+            nulls = one.valueContainsNull or other.valueContainsNull
+            return t.MapType(one.keyType, _wider(one.valueType, other.valueType, name), nulls)
         case (t.FloatType(), t.DoubleType()) | (t.DoubleType(), t.FloatType()):
             return t.DoubleType()
     if one in _WHOLE and other in _WHOLE:

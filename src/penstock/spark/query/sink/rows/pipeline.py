@@ -7,7 +7,7 @@ writing of the rows is left to Spark.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import islice
@@ -36,7 +36,15 @@ from penstock.spark.query.sink.progress import Partition
 from penstock.spark.query.sink.rows.held_letters import HeldFailures, HeldProducer
 from penstock.spark.query.sink.rows.keys import Keying, Keys
 from penstock.spark.query.sink.rows.plan import SCHEMA_COLUMN, RowPlan, RowsError, lost_host
-from penstock.spark.query.sink.rows.row_maker import COLUMNS_STEP, SINK_CLASS, RowMaker, columns_in, raw_batch
+from penstock.spark.query.sink.rows.row_maker import (
+    COLUMNS_STEP,
+    SINK_CLASS,
+    Finish,
+    RowMaker,
+    columns_in,
+    raw_batch,
+)
+from penstock.spark.query.sink.rows.table_keys import TableKeys
 from penstock.spark.query.sink.totals import BatchTotals, TotalsOfParts
 
 
@@ -51,17 +59,25 @@ class Rows:
     """By what rows are found that are to be changed."""
     report: bool = True
     """Whether failures of records are reported; otherwise these are left out silently."""
+    exact: bool = False
+    """As that of RowPlan, for rows without a plan."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from self.made(batches)
+
+    def made(self, batches: Iterable[pa.RecordBatch], finish: Finish | None = None) -> Generator[pa.RecordBatch]:
+        """Yield the rows of records, in this process; ``finish`` as for RowMaker."""
         with ExitStack() as stack:
             try:
                 pipeline = Pipeline.start(self.spec, stack, report=self.report and self.plan is not None)
                 if self.keys is not None:
                     pipeline.transforms.append(Keying(self.keys, SINK_CLASS).step)
+                if self.plan is not None and self.plan.keys:
+                    pipeline.transforms.append(_table_keys(self.plan).step)
                 if self.plan is None:
-                    yield from _probe(pipeline, batches)
+                    yield from _probe(pipeline, batches, self.exact)
                 else:
-                    yield from self._rows(pipeline, RowMaker(self.plan), batches)
+                    yield from self._rows(pipeline, RowMaker(self.plan, finish), batches)
             except RowsError:
                 raise
             except HostLost as lost:
@@ -80,6 +96,12 @@ class Rows:
             self.totals.add(TotalsOfParts({pipeline.first: pipeline.totals()}))
 
 
+def _table_keys(plan: RowPlan) -> TableKeys:
+    drops = plan.keys == "drop"
+    names = plan.value_type().names
+    return TableKeys(names, plan.target, SINK_CLASS, ignores_case=plan.ignores_case, drops=drops)
+
+
 def _without(batch: Batch, refused: Mapping[Partition, Collection[int]]) -> Batch:
     """Return the batch without records whose rows the table refuses."""
     if not refused:
@@ -90,10 +112,10 @@ def _without(batch: Batch, refused: Mapping[Partition, Collection[int]]) -> Batc
     return batch.select([i for i, (place, offset) in enumerate(places) if offset not in refused.get(place, ())])
 
 
-def _probe(pipeline: Pipeline, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _probe(pipeline: Pipeline, batches: Iterable[pa.RecordBatch], exact: bool) -> Iterator[pa.RecordBatch]:
     for arrow in batches:
         batch = pipeline.process(raw_batch(arrow))
-        found = columns_in(pipeline.errors.run([COLUMNS_STEP], batch)) if len(batch) else None
+        found = columns_in(pipeline.errors.run([COLUMNS_STEP], batch), exact) if len(batch) else None
         if found is not None:
             yield pa.record_batch({SCHEMA_COLUMN: pa.array([found.json()])})
             return

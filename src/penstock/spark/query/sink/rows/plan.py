@@ -96,6 +96,18 @@ class RowPlan:
     """Offsets of records whose rows the table refuses, by partition; they are left out."""
     target: str = ""
     """The name of the table in messages about them."""
+    exact: bool = False
+    """Whether the columns of records have what their schemas say about null; otherwise all may be."""
+    records: str = ""
+    """The columns of records, a StructType as JSON, if rows have others than these; those that rows lack are left out.
+    """
+    fits: str = ""
+    """The columns of the table, a StructType as JSON, if records that do not fit them are refused; otherwise empty."""
+    ignores_case: bool = False
+    """Whether columns are found without regard to upper and lower case."""
+    keys: str = ""
+    """Handling of keys without a column in maps that are rows of a table: ``drop`` or ``refuse``; empty: no such maps.
+    """
 
     def row_type(self) -> t.StructType:
         change = CHANGE if self.keyed else ()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import decimal
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Sequence
 from types import NoneType
 from typing import Any
 
@@ -17,7 +18,8 @@ from penstock.api.errors import DataError
 from penstock.api.schema import SchemaType
 from penstock.pipeline.errors import ErrorHandler, PipelineStage, Step
 from penstock.spark.query.sink.orc import has_times, refuse_unwritable
-from penstock.spark.query.sink.rows.columns import VALUE, columns_of, fitting, merged, text_of, texts
+from penstock.spark.query.sink.rows.columns import VALUE, columns_of, fitting, merged, nullable, text_of, texts
+from penstock.spark.query.sink.rows.drift import drift
 from penstock.spark.query.sink.rows.keys import deleted
 from penstock.spark.query.sink.rows.plan import CHANGE, EXTRAS, RowPlan, RowsError
 from penstock.spark.versions import arrow_schema
@@ -35,12 +37,16 @@ _PLAIN: tuple[tuple[tuple[type[t.DataType], ...], set[type]], ...] = (
 _UNFIT = (pa.ArrowException, TypeError, ValueError, OverflowError)
 
 
-def columns_in(batch: Batch) -> t.StructType | None:
-    """The columns that the values of a batch have; None if it has no values."""
+Finish = Callable[[pa.StructArray], pa.StructArray]
+"""Makes rows of other columns of rows. Raises DataError and PyArrow's errors for rows that can't be made so."""
+
+
+def columns_in(batch: Batch, exact: bool = False) -> t.StructType | None:
+    """The columns that the values of a batch have; None if it has no values. ``exact`` as for ``spark_type``."""
     found = None
     for schema, kind in dict.fromkeys(zip(batch.value_schemas, map(type, batch.values), strict=True)):
         if kind is not type(None):
-            columns = columns_of(schema, kind)
+            columns = columns_of(schema, kind, exact)
             found = columns if found is None else merged(found, columns)
     return found
 
@@ -64,12 +70,17 @@ def _kinds(batch: Batch) -> set[Any]:
 
 
 class RowMaker:
-    """Makes Arrow batches of the plan's columns. Raises RowsError for values that have others."""
+    """Makes Arrow batches of the plan's columns. Raises RowsError for values that have others.
 
-    def __init__(self, plan: RowPlan) -> None:
-        self.plan = plan
+    With ``finish`` the batches are what it makes of rows of these columns.
+    """
+
+    def __init__(self, plan: RowPlan, finish: Finish | None = None) -> None:
+        self.plan, self._finish = plan, finish
         self._columns = plan.value_type()
-        self._arrow = pa.struct(list(arrow_schema(self._columns, plan.zone)))
+        self._records = t.StructType.fromJson(json.loads(plan.records)) if plan.records else self._columns
+        self._fits = t.StructType.fromJson(json.loads(plan.fits)) if plan.fits else None
+        self._arrow = pa.struct(list(arrow_schema(all_nullable(self._columns), plan.zone)))
         extras = t.StructType([EXTRAS[name] for name in plan.extras])
         self._extras = arrow_schema(extras, plan.zone)
         self._names = plan.row_type().names
@@ -83,6 +94,8 @@ class RowMaker:
         self._step = Step(PipelineStage.TASK_PUT, SINK_CLASS, self._try)
         self._drift = Step(PipelineStage.TASK_PUT, SINK_CLASS, self._refuse_drift)
         self._accepted: set[Any] = set()
+        self._finished = pa.schema([])
+        """The columns of what ``finish`` makes."""
 
     def rows(self, batch: Batch, errors: ErrorHandler) -> pa.RecordBatch | None:
         """The rows of a batch, of which ``errors`` handles those that do not fit; None if there are none."""
@@ -90,11 +103,12 @@ class RowMaker:
             batch = batch.select([i for i, value in enumerate(batch.values) if value is not None])
         if not len(batch):
             return None
-        if self.plan.accepted is not None and not _kinds(batch) <= self._accepted:
+        refuses = self.plan.accepted is not None or self._fits is not None
+        if refuses and not _kinds(batch) <= self._accepted:
             batch = errors.run([self._drift], batch)
             if not len(batch):
                 return None
-        if not self.plan.declared:
+        if not self.plan.declared and self._fits is None:
             try:
                 self._check(batch)
             except DataError:
@@ -109,6 +123,8 @@ class RowMaker:
             if not len(batch):
                 return None
             columns = self._all(batch)
+        if self._finish is not None:
+            return pa.RecordBatch.from_arrays(columns, schema=self._finished)
         if self.plan.keyed:
             columns += change(batch)
         return pa.RecordBatch.from_arrays(columns, names=self._names)
@@ -118,15 +134,20 @@ class RowMaker:
         kinds = _kinds(batch)
         if kinds <= self._known:
             return
-        found = columns_in(batch)
-        if found is not None and merged(self._columns, found) != self._columns:
+        found = columns_in(batch, self.plan.exact)
+        if found is not None and merged(self._records, found) != self._records:
             raise RowsError(columns=found.json())
         self._known |= kinds
 
     def _refuse_drift(self, batch: Batch) -> Batch:
         """Raises DataError for records with columns that the table lacks. Returns the batch."""
         for kind in _kinds(batch) - self._accepted:
-            found = columns_of(*kind).names if kind[1] is not NoneType else []
+            columns = columns_of(kind[0], kind[1], self.plan.exact) if kind[1] is not NoneType else t.StructType()
+            if self._fits is not None:
+                self._refuse_unfit(columns, self._fits)
+                self._accepted.add(kind)
+                continue
+            found = columns.names
             if more := [name for name in found if name.casefold() not in (self.plan.accepted or ())]:
                 raise DataError(
                     f"{', '.join(more)}: not among the columns of {self.plan.target}, and schema.drift=dead-letter"
@@ -134,12 +155,20 @@ class RowMaker:
             self._accepted.add(kind)
         return batch
 
+    def _refuse_unfit(self, columns: t.StructType, table: t.StructType) -> None:
+        if (why := drift(columns, table, ignores_case=self.plan.ignores_case).refused) is not None:
+            raise DataError(f"{why} of {self.plan.target}, and schema.drift=dead-letter")
+
     def _try(self, batch: Batch) -> Batch:
         self._all(batch)
         return batch
 
     def _all(self, batch: Batch) -> list[pa.Array]:
         """Return the columns of the values, and of what else rows have of their records."""
+        if self._finish is not None:
+            made = self._finish(self._array(batch))
+            self._finished = pa.schema(list(made.type))
+            return made.flatten()
         extras = (extra(name, batch, self._extras.field(name).type) for name in self.plan.extras)
         return [*self._array(batch).flatten(), *extras]
 
@@ -185,6 +214,13 @@ class RowMaker:
             value if value is None or id(schema) in structs else {VALUE: value}
             for value, schema in zip(batch.values, batch.value_schemas, strict=True)
         ]
+
+
+def all_nullable(columns: t.StructType) -> t.StructType:
+    """Return the columns without what they say about null, which is not for PyArrow and Spark to decide."""
+    found = nullable(columns)
+    assert isinstance(found, t.StructType)
+    return found
 
 
 class DeclaredColumns:

@@ -3,6 +3,7 @@
 - Folders of files: always once (``files``).
 - Delta tables: once, by Delta's own record of which batches of an application it has; rows are added to them, or
   changed by their keys (``delta``).
+- Iceberg tables in a catalog of the sink's own: once, by marks in their snapshots (``query.iceberg``).
 - Everything else: at least once; after a crash the last batch may come a second time.
 """
 
@@ -46,7 +47,7 @@ def _is_folder(settings: SinkSettings) -> bool:
 
 def writes_once(settings: SinkSettings) -> bool:
     """Return whether the target of a sink's batches gets each of them once."""
-    return _is_folder(settings) or settings.format == "delta"
+    return _is_folder(settings) or settings.format == "delta" or settings.iceberg is not None
 
 
 def target_of(settings: SinkSettings, owner: SinkOwner, session: SparkSession, internal: InternalTopics) -> SinkTarget:
