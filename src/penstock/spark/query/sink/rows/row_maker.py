@@ -93,6 +93,7 @@ class RowMaker:
         """Whether values have to be made to fit."""
         self._step = Step(PipelineStage.TASK_PUT, SINK_CLASS, self._try)
         self._drift = Step(PipelineStage.TASK_PUT, SINK_CLASS, self._refuse_drift)
+        self._unknown = Step(PipelineStage.TASK_PUT, SINK_CLASS, self._refuse_unknown)
         self._accepted: set[Any] = set()
         self._finished = pa.schema([])
         """The columns of what ``finish`` makes."""
@@ -116,6 +117,10 @@ class RowMaker:
                 if not len(batch):
                     return None
                 self._check(batch)
+        if self._finish is not None and not _kinds(batch) <= self._accepted:
+            batch = errors.run([self._unknown], batch)
+            if not len(batch):
+                return None
         try:
             columns = self._all(batch)
         except (*_UNFIT, DataError):
@@ -158,6 +163,22 @@ class RowMaker:
     def _refuse_unfit(self, columns: t.StructType, table: t.StructType) -> None:
         if (why := drift(columns, table, ignores_case=self.plan.ignores_case).refused) is not None:
             raise DataError(f"{why} of {self.plan.target}, and schema.drift=dead-letter")
+
+    def _refuse_unknown(self, batch: Batch) -> Batch:
+        """Raises DataError for records that would be rows of nulls, as the table has a column for none of their fields.
+        Returns the batch.
+        """
+        given = set(self._columns.names)
+        for kind in _kinds(batch) - self._accepted:
+            columns = columns_of(kind[0], kind[1]) if kind[1] is not NoneType else t.StructType()
+            names = self._records.names if self.plan.declared else columns.names
+            if names and not given & set(names):
+                raise DataError(
+                    f"{self.plan.target} has a column for no field of the record ({', '.join(names)}): change the "
+                    "record by a transform, or add the columns to the table"
+                )
+            self._accepted.add(kind)
+        return batch
 
     def _try(self, batch: Batch) -> Batch:
         self._all(batch)
@@ -202,7 +223,7 @@ class RowMaker:
             return None
         given, nulls = table.as_dict(), [None] * len(table)
         arrays = [pa.array(list(given.get(field.name, nulls)), field.type) for field in self._arrow]
-        return pa.StructArray.from_arrays(arrays, fields=list(self._arrow))
+        return _structs_of(arrays, self._arrow, len(batch))
 
     def _structs(self, batch: Batch) -> list[Any]:
         """The values as dicts of columns; what is no struct is the column ``value``."""
@@ -214,6 +235,11 @@ class RowMaker:
             value if value is None or id(schema) in structs else {VALUE: value}
             for value, schema in zip(batch.values, batch.value_schemas, strict=True)
         ]
+
+
+def _structs_of(arrays: list[pa.Array], kind: pa.StructType, count: int) -> pa.StructArray:
+    """Return ``count`` structs; PyArrow makes none of no columns."""
+    return pa.StructArray.from_arrays(arrays, fields=list(kind)) if arrays else pa.array([{}] * count, kind)
 
 
 def all_nullable(columns: t.StructType) -> t.StructType:
@@ -240,7 +266,7 @@ class DeclaredColumns:
     def array(self, batch: Batch) -> pa.StructArray:
         """Raises DataError, and PyArrow's errors, for values that don't fit."""
         arrays = [made.array(values) for made, values in zip(self._columns, self._values(batch), strict=True)]
-        return pa.StructArray.from_arrays(arrays, fields=list(self._arrow))
+        return _structs_of(arrays, self._arrow, len(batch))
 
     def _values(self, batch: Batch) -> list[Sequence[Any]]:
         names = [field.name for field in self._arrow]

@@ -45,6 +45,8 @@ class TableKeys:
                 f"{', '.join(others)}: no columns of {self._target}, and a value without a schema adds none: "
                 "use a converter with schemas, or declare the columns by `schema`"
             )
+        if others and not row:
+            raise DataError(f"{self._target} has a column for no key of the value ({', '.join(map(str, others))})")
         return row
 
     @staticmethod
