@@ -15,6 +15,12 @@ from penstock.api.config import ConfigDef, with_prefix
 from penstock.api.config_tables import define_table
 from penstock.api.drift import DRIFT, SchemaDrift
 from penstock.api.errors import ConfigError
+from penstock.connectors.spark.iceberg_properties import (
+    CATALOG_TYPES,
+    problem_of_catalog_property,
+    problem_of_table_property,
+    problem_of_write_property,
+)
 
 ICEBERG = "iceberg"
 CATALOG_NAME, CATALOG = "iceberg.catalog", "iceberg.catalog."
@@ -26,7 +32,12 @@ PREFIXES = (CATALOG, TABLE, CREATE_PROPS, WRITE_PROPS)
 PARTITION_BY, ID_COLUMNS, BRANCH, ROUTE_REGEX = "partition-by", "id-columns", "commit-branch", "route-regex"
 _OF_TABLE = (PARTITION_BY, ID_COLUMNS, BRANCH)
 """The settings of one table, behind ``iceberg.table.<table>.``."""
-CATALOG_TYPES = ("rest", "sql", "hive", "glue")
+_OF_CREATION = (
+    "iceberg.tables.default-partition-by",
+    "iceberg.tables.default-id-columns",
+    "iceberg.tables.schema-force-optional",
+)
+_OF_CREATION_ENDS = (f".{PARTITION_BY}", f".{ID_COLUMNS}")
 
 _DEFINITIONS = """
 iceberg.catalog STRING MEDIUM iceberg
@@ -50,6 +61,9 @@ iceberg.tables.default-commit-branch STRING MEDIUM
 """
 
 
+SETTINGS = tuple(line.split()[0] for line in _DEFINITIONS.splitlines() if line.startswith("iceberg."))
+
+
 def define_iceberg(config: ConfigDef) -> ConfigDef:
     """Add the settings to those of a sink."""
     return define_table(config, _DEFINITIONS)
@@ -71,12 +85,6 @@ _MEANINGLESS = {
     "iceberg.hadoop": "files are read and written without Hadoop: give the store's own settings as iceberg.catalog.*",
 }
 """Settings of Iceberg's sink that have no meaning here, by their beginnings, with the reason."""
-_OF_JAVA = {
-    "catalog-impl": f"names a class of Java: set {CATALOG}type={'|'.join(CATALOG_TYPES)}",
-    "io-impl": "names a class of Java: leave it out, the scheme of the warehouse says how files are written",
-}
-_CLASSES = re.compile(r".*[-.]impl|botocore.session", re.IGNORECASE)
-"""Properties that name classes of Python."""
 _URI_OF_SQL = re.compile(r"(?:sqlite|postgresql(?:\+psycopg2)?)://")
 
 _COLUMN = r"[^\s(),][^(),]*?"
@@ -86,27 +94,6 @@ _TRANSFORMS = re.compile(
     rf"|(?P<sized>bucket|truncate)\(\s*(?P<in>{_COLUMN})\s*,\s*(?P<size>[1-9]\d*)\s*\)"
 )
 _BETWEEN = re.compile(r",(?![^()]*\))")
-
-_PARQUET = "write.parquet."
-WRITE_PROPERTIES = (
-    "write.target-file-size-bytes",
-    f"{_PARQUET}compression-codec",
-    f"{_PARQUET}compression-level",
-    f"{_PARQUET}row-group-size-bytes",
-    f"{_PARQUET}page-size-bytes",
-    f"{_PARQUET}page-row-limit",
-    f"{_PARQUET}dict-size-bytes",
-    "write.metadata.metrics.default",
-    "write.data.path",
-    "write.object-storage.enabled",
-    "write.object-storage.partitioned-paths",
-    "write.format.default",
-)
-"""The properties that the writer of files knows; and ``write.metadata.metrics.column.*``."""
-_NUMBERS = frozenset(
-    ("write.target-file-size-bytes", *(f"{_PARQUET}{name}" for name in ("row-group-size-bytes", "page-size-bytes")))
-)
-_METRICS_OF_COLUMN = "write.metadata.metrics.column."
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +105,12 @@ class PartitionTerm:
     column: str
     size: int = 0
     """The number of buckets, or the width of what is left."""
+
+    @property
+    def field_name(self) -> str:
+        """The name of the partition field, as Iceberg's sink gives it."""
+        suffix = {"identity": "", "truncate": "_trunc"}.get(self.transform, f"_{self.transform}")
+        return self.column.replace(".", "_") + suffix
 
 
 def partition_terms(text: str) -> tuple[PartitionTerm, ...]:
@@ -151,6 +144,8 @@ class IcebergSettings:
     partition_by: tuple[PartitionTerm, ...]
     id_columns: tuple[str, ...]
     branch: str
+    branch_setting: str
+    """The name of the setting that names the branch."""
     create_properties: Mapping[str, str]
     write_properties: Mapping[str, str]
 
@@ -167,6 +162,8 @@ class IcebergSettings:
         (table,) = _listed(config.get(TABLES))
         own = with_prefix(config, f"{TABLE}{table}.")
 
+        own_branch, default_branch = f"{TABLE}{table}.{BRANCH}", "iceberg.tables.default-commit-branch"
+
         def of_table(name: str, default: str) -> str:
             return (own.get(name) or config.get(default) or "").strip()
 
@@ -180,7 +177,8 @@ class IcebergSettings:
             ignores_case=bool(values["iceberg.tables.schema-case-insensitive"]),
             partition_by=partition_terms(of_table(PARTITION_BY, "iceberg.tables.default-partition-by")),
             id_columns=tuple(_listed(of_table(ID_COLUMNS, "iceberg.tables.default-id-columns"))),
-            branch=of_table(BRANCH, "iceberg.tables.default-commit-branch") or "main",
+            branch=of_table(BRANCH, default_branch) or "main",
+            branch_setting=own_branch if own.get(BRANCH) else default_branch,
             create_properties=with_prefix(config, CREATE_PROPS),
             write_properties=with_prefix(config, WRITE_PROPS),
         )
@@ -238,6 +236,10 @@ def _problems_of_others(config: Mapping[str, str]) -> Iterator[tuple[str, str]]:
             yield name, f"has no effect with {CATALOG}*: set {WRITE_PROPS}* or {CREATE_PROPS}*"
         elif reason := next((why for start, why in _MEANINGLESS.items() if name.startswith(start)), None):
             yield name, f"has no meaning here: {reason}. Leave it out"
+    known = {*SETTINGS, *_LATER}
+    for name in config:
+        if name.startswith("iceberg.") and name not in known and not name.startswith((*PREFIXES, *_MEANINGLESS)):
+            yield name, f"is no setting of a sink to Iceberg: those are {', '.join(SETTINGS)}, and {_prefixes()}"
     for name, harmless in _LATER.items():
         given = (config.get(name) or "").strip()
         if given and given.casefold() not in harmless:
@@ -247,14 +249,14 @@ def _problems_of_others(config: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         yield DRIFT, f"{DRIFT}={given} and {EVOLVES}={config[EVOLVES]} contradict each other: leave one of them out"
 
 
+def _prefixes() -> str:
+    return ", ".join(f"{each}*" for each in PREFIXES)
+
+
 def _problems_of_catalog(catalog: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for name, value in catalog.items():
-        if name in _OF_JAVA:
-            yield CATALOG + name, _OF_JAVA[name]
-        elif _CLASSES.fullmatch(name):
-            yield CATALOG + name, "names a class that would be loaded, which connectors may not: leave it out"
-        elif not value.strip():
-            yield CATALOG + name, "is empty: give it a value, or leave it out"
+        if (problem := problem_of_catalog_property(name, value)) is not None:
+            yield CATALOG + name, problem
     kind, uri = (catalog.get("type") or "").strip().casefold(), (catalog.get("uri") or "").strip()
     if not kind and "catalog-impl" not in catalog:
         yield f"{CATALOG}type", f"is missing: it is one of {', '.join(CATALOG_TYPES)}"
@@ -295,9 +297,18 @@ def _problems_of_tables(config: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     )
 
 
+def _are_times(*terms: PartitionTerm) -> bool:
+    return all(each.transform in ("year", "month", "day", "hour") for each in terms)
+
+
 def _problem_of_partition(name: str, value: str | None) -> Iterator[tuple[str, str]]:
     try:
-        partition_terms(value or "")
+        terms = partition_terms(value or "")
+        for place, term in enumerate(terms):
+            if same := [each for each in terms[:place] if each.field_name == term.field_name]:
+                yield name, f"has two partition fields of the name {term.field_name}: leave one out"
+            elif same := [each for each in terms[:place] if each.column == term.column and _are_times(each, term)]:
+                yield name, f"{same[0].transform} and {term.transform} are both of {term.column}: leave one out"
     except ValueError as error:
         yield (
             name,
@@ -308,24 +319,15 @@ def _problem_of_partition(name: str, value: str | None) -> Iterator[tuple[str, s
 
 def _problems_of_properties(config: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for name, value in with_prefix(config, WRITE_PROPS).items():
-        if name not in WRITE_PROPERTIES and not name.startswith(_METRICS_OF_COLUMN):
-            known = ", ".join((*WRITE_PROPERTIES, f"{_METRICS_OF_COLUMN}*"))
-            yield WRITE_PROPS + name, f"is no property that the writer knows; it knows {known}"
-        yield from _problem_of_property(WRITE_PROPS, name, value)
-    creates = with_prefix(config, CREATE_PROPS)
-    if creates and not _on(config, CREATES):
-        yield CREATE_PROPS + next(iter(creates)), f"has no effect without {CREATES}=true"
-    for name, value in creates.items():
-        if _CLASSES.fullmatch(name):
-            yield CREATE_PROPS + name, "names a class that would be loaded, which connectors may not: leave it out"
-        if name == "format-version" and value.strip() != "2":
-            yield CREATE_PROPS + name, f"{value.strip()} is not supported: tables are created in version 2"
-        yield from _problem_of_property(CREATE_PROPS, name, value)
-
-
-def _problem_of_property(prefix: str, name: str, value: str) -> Iterator[tuple[str, str]]:
-    given = value.strip()
-    if name == "write.format.default" and given.casefold() != "parquet":
-        yield prefix + name, f"{given} is not supported: files are written as parquet"
-    elif name in _NUMBERS and not (given.isascii() and given.isdigit() and int(given)):
-        yield prefix + name, f"{given} has to be a number of bytes above 0"
+        if (problem := problem_of_write_property(name, value)) is not None:
+            yield WRITE_PROPS + name, problem
+    for name, value in with_prefix(config, CREATE_PROPS).items():
+        if (problem := problem_of_table_property(name, value)) is not None:
+            yield CREATE_PROPS + name, problem
+    if _on(config, CREATES):
+        return
+    for name in config:
+        of_table = name.startswith(TABLE) and name.endswith(_OF_CREATION_ENDS)
+        idle = name in _OF_CREATION or name.startswith(CREATE_PROPS) or of_table
+        if idle and (config[name] or "").strip().casefold() not in ("", "false"):
+            yield name, f"has no effect without {CREATES}=true"

@@ -154,11 +154,72 @@ CATALOG = "iceberg.catalog."
             "iceberg.tables.auto-create-props.write.py-location-provider.impl",
             "names a class",
         ),
+        ({"iceberg.foo": "1"}, "iceberg.foo", "is no setting of a sink to Iceberg"),
+        (
+            {"iceberg.tables.evolve-schema-enable": "true"},
+            "iceberg.tables.evolve-schema-enable",
+            "iceberg.tables.evolve-schema-enabled",
+        ),
+        ({f"{CATALOG}typ": "x"}, f"{CATALOG}typ", "is no property of catalogs that pyiceberg has"),
+        ({f"{CATALOG}auth": "basic"}, f"{CATALOG}auth", "is no property of catalogs"),
+        *(
+            ({f"iceberg.tables.{kind}-props.{name}": value}, f"iceberg.tables.{kind}-props.{name}", said)
+            for kind in ("write", "auto-create")
+            for name, value, said in (
+                ("write.parquet.compression-level", "x", "has to be a whole number"),
+                ("write.parquet.page-row-limit", "abc", "above 0"),
+                ("write.metadata.metrics.default", "ful", "none, counts, truncate(16) or full"),
+                ("write.metadata.metrics.column.id", "truncate", "none, counts, truncate(16) or full"),
+                ("write.parquet.compression-codec", "zstdd", "zstd, gzip"),
+                ("write.object-storage.enabled", "maybe", "true or false"),
+            )
+        ),
+        (
+            {"iceberg.tables.write-props.write.parquet.row-group-size-bytes": str((64 << 20) + 1)},
+            "iceberg.tables.write-props.write.parquet.row-group-size-bytes",
+            "set at most 67108864",
+        ),
+        *(
+            (
+                {"iceberg.tables.default-partition-by": given},
+                "iceberg.tables.default-partition-by",
+                said,
+            )
+            for given, said in (
+                ("bucket(id, 4), bucket(id, 8)", "two partition fields of the name id_bucket"),
+                ("day, country, day", "two partition fields of the name day"),
+                ("year(at), day(at)", "year and day are both of at"),
+            )
+        ),
+        *(
+            ({"iceberg.tables.auto-create-enabled": "false", name: value}, name, "auto-create-enabled=true")
+            for name, value in (
+                ("iceberg.tables.default-partition-by", "id"),
+                ("iceberg.tables.default-id-columns", "id"),
+                ("iceberg.tables.schema-force-optional", "true"),
+                ("iceberg.table.shop.flights.partition-by", "id"),
+                ("iceberg.tables.auto-create-props.x", "y"),
+            )
+        ),
     ],
 )
 def test_what_has_no_effect_is_refused(changed: dict[str, str], name: str, said: str) -> None:
     found = dict(sink_problems(lake.config(PLACE, **changed)))
     assert said in found[name]
+
+
+def test_properties_of_stores_and_catalogs_are_handed_over() -> None:
+    more = {
+        f"{CATALOG}s3.endpoint": "http://store:9000",
+        f"{CATALOG}oauth2-server-uri": "https://catalog/token",
+        f"{CATALOG}header.X-Iceberg-Access-Delegation": "vended-credentials",
+        "iceberg.tables.write-props.write.parquet.compression-codec": "ZSTD",
+        "iceberg.tables.write-props.write.metadata.metrics.default": "truncate(8)",
+        "iceberg.tables.write-props.write.parquet.compression-level": "-1",
+        "iceberg.tables.default-partition-by": "day(at), bucket(at, 4), id",
+        "iceberg.tables.schema-force-optional": "false",
+    }
+    assert sink_problems(lake.config(PLACE, **more)) == []
 
 
 def test_a_task_does_not_run_with_settings_that_are_refused() -> None:

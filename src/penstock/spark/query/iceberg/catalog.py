@@ -15,7 +15,7 @@ from penstock.api.errors import ConfigError, ConnectError
 from penstock.connectors.spark.iceberg_settings import CATALOG, CREATES, EVOLVES, IcebergSettings
 
 try:
-    from pyiceberg.catalog import load_catalog
+    from pyiceberg.catalog import AVAILABLE_CATALOGS, CatalogType
     from pyiceberg.exceptions import (
         CommitFailedException,
         ForbiddenError,
@@ -26,6 +26,7 @@ try:
         TableAlreadyExistsError,
         ValidationError,
     )
+    from pyiceberg.table.refs import SnapshotRefType
     from pyiceberg.table.update import AssertTableUUID
 except ImportError as error:
     raise ConnectError(
@@ -34,6 +35,7 @@ except ImportError as error:
 
 from pyspark.sql import types as t
 
+from penstock.spark.query.iceberg.file_io import load_no_classes
 from penstock.spark.query.iceberg.types import iceberg_type, partition_spec, schema_of, spark_columns
 from penstock.spark.query.sink.rows.columns import nullable
 from penstock.spark.query.sink.rows.drift import Drift, drift
@@ -42,7 +44,7 @@ log = logging.getLogger(__name__)
 
 ATTEMPTS = 10
 """Attempts to change a schema that others change, too."""
-FORMAT_VERSIONS = (2, 3)
+FORMAT_VERSION = 2
 
 
 class IcebergTable:
@@ -60,7 +62,12 @@ class IcebergTable:
         """Return the catalog. Raises ConnectError for one that can't be used, and its errors if it does not answer."""
         if self._catalog is None:
             try:
-                self._catalog = load_catalog(self._settings.catalog_name, **self._settings.catalog)
+                # Not by pyiceberg's load_catalog, which adds properties of the worker's own files and environment: a
+                # connector could have them sent to a server of its choice.
+                load = AVAILABLE_CATALOGS[CatalogType(self._settings.catalog["type"].casefold())]
+                catalog = load(self._settings.catalog_name, dict(self._settings.catalog))
+                load_no_classes(catalog)
+                self._catalog = catalog
             except NotInstalledError as error:
                 raise ConnectError(f"{CATALOG}type={self._settings.catalog['type']}: {error}") from error
             except (ValueError, TypeError) as error:
@@ -86,8 +93,16 @@ class IcebergTable:
     def _usable(self, table: Any) -> Any:
         """Raises ConnectError for a table that is not written to as it asks for."""
         metadata = table.metadata
-        if metadata.format_version not in FORMAT_VERSIONS:
-            raise ConnectError(f"{self.name} is of format version {metadata.format_version}: upgrade it to version 2")
+        if (version := metadata.format_version) != FORMAT_VERSION:
+            instead = "upgrade it to version 2" if version < FORMAT_VERSION else "write to a table of version 2"
+            raise ConnectError(f"{self.name} is of format version {version}, which pyiceberg can't write: {instead}")
+        ref = metadata.refs.get(self._settings.branch)
+        if ref is not None and ref.snapshot_ref_type != SnapshotRefType.BRANCH:
+            raise ConfigError(
+                self._settings.branch_setting,
+                self._settings.branch,
+                f"is a tag of {self.name}, to which nothing can be committed: name a branch",
+            )
         properties = {**metadata.properties, **self._settings.write_properties}
         if (format := properties.get("write.format.default", "parquet").casefold()) != "parquet":
             raise ConnectError(f"{self.name} has write.format.default={format}, and files are written as parquet only")
@@ -161,6 +176,14 @@ class IcebergTable:
             return self.load()
         except NoSuchNamespaceError as error:
             raise ConnectError(f"The namespace of {self.name} can't be created: {error}") from error
+        except ValueError as error:
+            if "No default path" in str(error):
+                raise ConfigError(
+                    f"{CATALOG}warehouse",
+                    None,
+                    f"is missing, and the namespace of {self.name} has no location: name the folder of new tables",
+                ) from error
+            raise ConnectError(f"{self.name} can't be created: {error}") from error
 
     def _evolve(self, table: Any, found: Drift) -> Any:
         """Send one change of the schema; return the table as it is then, changed or not."""

@@ -65,6 +65,12 @@ def iceberg_type(kind: t.DataType, ids: Iterator[int], path: str) -> Any:
     """Return Iceberg's type for values of a Spark type. Raises ConnectError if it has none."""
     match kind:
         case t.StructType():
+            if not kind.fields:
+                column = f"Column {path.removeprefix('.')} is a struct" if path else "The records are structs"
+                raise ConnectError(
+                    f"{column} without fields, for which Parquet has no columns: leave it out by ReplaceField, or put "
+                    "another value in its place by a transform"
+                )
             fields = [(next(ids), each) for each in kind]
             return i.StructType(
                 *(
@@ -113,7 +119,9 @@ def schema_of(columns: t.StructType, required: Sequence[str]) -> Schema:
     try:
         return Schema(*fields, identifier_field_ids=identifiers)
     except ValueError as error:
-        raise ConnectError(f"The id columns {', '.join(required)} can't identify a row: {error}") from error
+        if required:
+            raise ConnectError(f"The id columns {', '.join(required)} can't identify a row: {error}") from error
+        raise ConnectError(f"The fields of the records can't be the columns of one table: {error}") from error
 
 
 def spark_columns(schema: Any) -> t.StructType:
@@ -125,6 +133,11 @@ def spark_columns(schema: Any) -> t.StructType:
 
 def _spark_type(kind: Any, path: str) -> t.DataType:
     if isinstance(kind, i.StructType):
+        if not kind.fields and path:
+            raise ConnectError(
+                f"Column {path.rstrip('.')} of the table is a struct without fields, which Parquet has not: drop it or "
+                "give it a field"
+            )
         return t.StructType(
             [
                 t.StructField(each.name, _spark_type(each.field_type, f"{path}{each.name}."), nullable=each.optional)
@@ -165,7 +178,11 @@ def partition_spec(schema: Any, terms: Sequence[PartitionTerm]) -> PartitionSpec
             raise ConnectError(
                 f"partition-by: {term.transform} can't be computed of {term.column}, {source.field_type}"
             )
-        suffix = {"identity": "", "truncate": "_trunc"}.get(term.transform, f"_{term.transform}")
-        name = term.column.replace(".", "_") + suffix
+        name = term.field_name
+        if name in schema.column_names and not (term.transform == "identity" and name == term.column):
+            raise ConnectError(
+                f"partition-by: the partition field of {term.transform}({term.column}) is called {name}, as a column "
+                "of the records is: rename that by a transform, or partition by another column"
+            )
         fields.append(PartitionField(source.field_id, PARTITION_FIELD_ID_START + number, transform, name))
     return PartitionSpec(*fields)

@@ -130,7 +130,7 @@ def _compare(one: t.DataType, other: t.DataType, path: Path, found: Drift, ignor
                 found.wider.append((path, one))
         case t.DoubleType(), t.FloatType():
             found.wider.append((path, one))
-        case t.FloatType(), t.DoubleType():
+        case (t.FloatType(), t.DoubleType()) | (t.TimestampType(), t.TimestampNTZType()):
             pass
         case _ if type(one) is not type(other) or isinstance(one, t.DecimalType):
             found.misfits.append(
