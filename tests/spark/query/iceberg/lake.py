@@ -41,7 +41,10 @@ def config(place: Path, **more: str) -> dict[str, str]:
 
 
 def settings(place: Path, **more: str) -> IcebergSettings:
-    given = config(place, **more)
+    return settings_of(config(place, **more))
+
+
+def settings_of(given: dict[str, str]) -> IcebergSettings:
     found = IcebergSettings.of(given, SINK_CONFIG.parse(given))
     assert found is not None
     return found
@@ -64,20 +67,11 @@ def ids(place: Path, **scan: Any) -> list[int]:
     return sorted(row["id"] for row in rows(place, **scan))
 
 
-def files(table: Any, values: Sequence[Mapping[str, Any]], prefix: str = "") -> list[Any]:
+def files(table: Any, values: Sequence[Mapping[str, Any]] | pa.Array, prefix: str = "") -> list[Any]:
     """Write rows to files that no snapshot has yet."""
-    description = WrittenTable(
-        schema=table.schema().model_dump_json(),
-        spec=table.spec().model_dump_json(),
-        spec_id=table.metadata.default_spec_id,
-        location=table.location(),
-        properties=dict(table.metadata.properties),
-        io={name: str(value) for name, value in table.io.properties.items()},
-        ignores_case=False,
-        prefix=prefix or uuid.uuid4().hex,
-    )
+    description = WrittenTable.of(table, {}, ignores_case=False, prefix=prefix or uuid.uuid4().hex)
     writer = FileWriter(WrittenTable.decoded(description.encoded()))
-    made = pa.array(values)
+    made = values if isinstance(values, pa.Array) else pa.array(values)
     writer.write(pa.RecordBatch.from_struct_array(writer.shape.rows(made)))
     return writer.close()
 

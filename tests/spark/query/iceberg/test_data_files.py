@@ -12,6 +12,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyiceberg import types as i
+from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.transforms import VoidTransform
 from pyspark.sql import types as t
 
 from penstock.api.drift import SchemaDrift
@@ -19,6 +23,7 @@ from penstock.api.errors import ConnectError, DataError
 from penstock.spark.query.iceberg import files as data_files
 from penstock.spark.query.iceberg.catalog import IcebergTable
 from penstock.spark.query.iceberg.files import FileWriter, WrittenTable
+from penstock.spark.query.iceberg.partitions import Partitioner
 from penstock.spark.query.sink.rows.drift import drift
 from spark.query.iceberg import lake
 
@@ -37,6 +42,10 @@ COLUMNS = t.StructType(
 
 def table(place: Path, columns: t.StructType = COLUMNS, **more: str) -> Any:
     return IcebergTable(lake.settings(place, **more), SchemaDrift.EVOLVE).prepared(columns)
+
+
+def fields(**kinds: t.DataType) -> t.StructType:
+    return t.StructType([t.StructField(name, kind) for name, kind in kinds.items()])
 
 
 def values(count: int) -> list[dict[str, Any]]:
@@ -108,7 +117,7 @@ def test_rows_are_found_by_the_partitions_of_their_files(tmp_path: Path, by: str
 def test_thousands_of_partitions_are_written_with_few_open_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file that is closed since others are needed is not opened again: the partition gets another one."""
+    """Rows of partitions that have few at a time wait on the disk, so that each partition gets one file."""
     monkeypatch.setattr(data_files, "MAX_OPEN", 8)
     monkeypatch.setattr(data_files, "MAX_WAITING", 2000)
     opened: set[str] = set()
@@ -134,24 +143,57 @@ def test_thousands_of_partitions_are_written_with_few_open_files(
     for start in range(0, 600, 50):
         rows = [{**row, "id": row["id"] % 300} for row in values(start + 50)[start:]]
         writer.write(batch(writer, rows))
-    add(tmp_path, writer.close())
+    made = writer.close()
+    add(tmp_path, made)
     assert sorted(lake.ids(tmp_path)) == sorted([*range(300)] * 2)
     assert most[0] <= 8
+    assert len(made) == 300
+
+
+def test_rows_of_large_and_small_partitions_are_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most rows are of two partitions, which have files open while those of the others wait on the disk."""
+    monkeypatch.setattr(data_files, "MAX_WAITING", 20_000)
+    monkeypatch.setattr(data_files, "SMALLEST_GROUP", 4000)
+    writer = written(table(tmp_path, **{"iceberg.tables.default-partition-by": "name"}))
+    for start in range(0, 3000, 100):
+        rows = [{"id": n, "name": f"n{n}" if n % 10 == 0 else f"large{n % 2}"} for n in range(start, start + 100)]
+        writer.write(batch(writer, rows))
+    made = writer.close()
+    add(tmp_path, made)
+    assert lake.ids(tmp_path) == list(range(3000))
+    assert len(made) == 302
+
+
+def test_numbers_that_are_none_are_one_partition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data_files, "MAX_WAITING", 1)
+    columns = t.StructType([t.StructField("x", t.DoubleType())])
+    writer = written(table(tmp_path, columns, **{"iceberg.tables.default-partition-by": "x"}))
+    for _ in range(5):
+        writer.write(batch(writer, [{"x": float("nan")}, {"x": 1.0}]))
+    made = writer.close()
+    add(tmp_path, made)
+    assert len(made) == 2
+    assert len(lake.rows(tmp_path, row_filter="x is nan")) == 5
+
+
+def test_rows_are_added_to_a_table_one_of_whose_partition_columns_was_dropped(tmp_path: Path) -> None:
+    by = {"iceberg.tables.default-partition-by": "day, id"}
+    table(tmp_path, **by)
+    changed = lake.catalog(tmp_path).load_table(lake.NAME)
+    changed.update_spec().remove_field("day").commit()
+    spec = changed.spec()
+    # As other writers leave the spec of a table of format version 1.
+    void = PartitionField(changed.schema().find_field("day").field_id, 1000, VoidTransform(), "day")
+    with changed.update_schema(allow_incompatible_changes=True) as update:
+        update.delete_column("day")
+    partitioner = Partitioner(changed.schema(), PartitionSpec(void, *spec.fields))
+    rows = pa.record_batch({"id": [1, 2, 1]})
+    found = {key: part.num_rows for key, part in partitioner.parts(rows)}
+    assert found == {(None, 1): 2, (None, 2): 1}
 
 
 def written(own: Any, **properties: str) -> FileWriter:
-    return FileWriter(
-        WrittenTable(
-            schema=own.schema().model_dump_json(),
-            spec=own.spec().model_dump_json(),
-            spec_id=own.metadata.default_spec_id,
-            location=own.location(),
-            properties={**own.metadata.properties, **properties},
-            io=dict(own.io.properties),
-            ignores_case=False,
-            prefix="test",
-        )
-    )
+    return FileWriter(WrittenTable.of(own, properties, ignores_case=False, prefix="test"))
 
 
 def batch(writer: FileWriter, rows: list[dict[str, Any]]) -> pa.RecordBatch:
@@ -257,6 +299,26 @@ def test_lists_and_maps_of_structs_get_the_columns_of_the_table(tmp_path: Path) 
     assert [found[2][name] for name in ("list", "map", "deep")] == [[], [], [[]]]
 
 
+def test_nested_fields_whose_names_parquet_has_not_keep_their_values(tmp_path: Path) -> None:
+    one = t.StructType([t.StructField("user-agent", t.StringType()), t.StructField("ok", t.StringType())])
+    columns = t.StructType(
+        [
+            t.StructField("top-level", t.LongType()),
+            t.StructField("struct", one),
+            t.StructField("list", t.ArrayType(one)),
+            t.StructField("map", t.MapType(t.StringType(), one)),
+        ]
+    )
+    inner = {"user-agent": "curl", "ok": "y"}
+    row = {"top-level": 1, "struct": inner, "list": [inner, None], "map": [("k", inner)]}
+    kind = pa.struct([("user-agent", pa.string()), ("ok", pa.string())])
+    given = pa.struct(
+        [("top-level", pa.int64()), ("struct", kind), ("list", pa.list_(kind)), ("map", pa.map_(pa.string(), kind))]
+    )
+    add(tmp_path, lake.files(table(tmp_path, columns), pa.array([row], given)))
+    assert lake.rows(tmp_path) == [row]
+
+
 def test_id_columns_identify_rows_of_a_table_that_is_created(tmp_path: Path) -> None:
     own = table(tmp_path, **{"iceberg.tables.default-id-columns": "id", "iceberg.tables.schema-force-optional": "true"})
     assert own.schema().identifier_field_names() == {"id"}
@@ -272,13 +334,72 @@ def test_a_partition_field_that_can_not_be_computed_creates_no_table(tmp_path: P
     assert not lake.catalog(tmp_path).table_exists(lake.NAME)
 
 
+def test_a_partition_field_of_the_name_of_a_column_creates_no_table(tmp_path: Path) -> None:
+    columns = fields(name=t.StringType(), name_trunc=t.StringType())
+    with pytest.raises(ConnectError, match=r"truncate\(name\) is called name_trunc, as a column"):
+        table(tmp_path, columns, **{"iceberg.tables.default-partition-by": "truncate(name, 2)"})
+    assert not lake.catalog(tmp_path).table_exists(lake.NAME)
+
+
+@pytest.mark.parametrize("kind", [t.StructType(), t.ArrayType(t.StructType()), fields(inner=t.StructType())], ids=str)
+def test_a_struct_without_fields_creates_no_table_and_no_column(tmp_path: Path, kind: t.DataType) -> None:
+    with pytest.raises(ConnectError, match=r"Column empty.* is a struct without fields.*ReplaceField"):
+        table(tmp_path, fields(id=t.LongType(), empty=kind))
+    assert not lake.catalog(tmp_path).table_exists(lake.NAME)
+    table(tmp_path, fields(id=t.LongType()))
+    with pytest.raises(ConnectError, match=r"Column empty.* is a struct without fields"):
+        table(tmp_path, fields(id=t.LongType(), empty=kind))
+
+
+def test_names_that_mean_two_columns_are_refused_without_speaking_of_id_columns(tmp_path: Path) -> None:
+    columns = t.StructType([t.StructField("a.b", t.LongType()), t.StructField("a", fields(b=t.LongType()))])
+    with pytest.raises(ConnectError, match=r"can't be the columns of one table.*a\.b"):
+        table(tmp_path, columns)
+
+
+@pytest.mark.parametrize("value", [86_400_000, -1])
+def test_a_time_that_no_day_has_is_refused(tmp_path: Path, value: int) -> None:
+    writer = times(tmp_path)
+    kind = pa.struct([("at", pa.int32())])
+    with pytest.raises(DataError, match=f"Column at of the table takes times of a day.*: {value}"):
+        writer.shape.rows(pa.array([{"at": 0}, {"at": value}], kind))
+    writer.write(
+        pa.RecordBatch.from_struct_array(writer.shape.rows(pa.array([{"at": 86_399_999}, {"at": None}], kind)))
+    )
+    add(tmp_path, writer.close())
+    assert [row["at"] for row in lake.rows(tmp_path)] == [dt.time(23, 59, 59, 999_000), None]
+
+
+def times(place: Path) -> FileWriter:
+    catalog = lake.catalog(place)
+    catalog.create_namespace("shop")
+    return written(catalog.create_table(lake.NAME, Schema(i.NestedField(1, "at", i.TimeType()))))
+
+
+def test_parts_of_lists_and_maps_with_nulls_are_made_to_fit(tmp_path: Path) -> None:
+    columns = fields(id=t.LongType(), list=t.ArrayType(t.LongType()), map=t.MapType(t.StringType(), t.LongType()))
+    kind = pa.struct([("id", pa.int64()), ("list", pa.list_(pa.int64())), ("map", pa.map_(pa.string(), pa.int64()))])
+    rows = [
+        {"id": 1, "list": [1], "map": [("a", 1)]},
+        {"id": 2, "list": None, "map": None},
+        {"id": 3, "list": [3, None], "map": [("c", None)]},
+    ]
+    assert written(table(tmp_path, columns)).shape.rows(pa.array(rows, kind).slice(1)).to_pylist() == rows[1:]
+
+
+def test_moments_are_times_without_a_zone_in_a_column_of_such(tmp_path: Path) -> None:
+    table(tmp_path, fields(at=t.TimestampNTZType()))
+    writer = written(table(tmp_path, fields(at=t.TimestampType())))
+    noon = dt.datetime(2026, 11, 30, 12, tzinfo=dt.timezone(dt.timedelta(hours=1)))
+    given = pa.array([{"at": noon}], pa.struct([("at", pa.timestamp("us", "America/New_York"))]))
+    writer.write(pa.RecordBatch.from_struct_array(writer.shape.rows(given)))
+    add(tmp_path, writer.close())
+    assert lake.rows(tmp_path) == [{"at": dt.datetime(2026, 11, 30, 11)}]  # noqa: DTZ001 - a time without a zone
+
+
 def test_tables_are_created_only_if_wanted(tmp_path: Path) -> None:
     with pytest.raises(ConnectError, match=r"There is no table shop.flights.*auto-create-enabled=true"):
         table(tmp_path, **{"iceberg.tables.auto-create-enabled": "false"})
-
-
-def fields(**kinds: t.DataType) -> t.StructType:
-    return t.StructType([t.StructField(name, kind) for name, kind in kinds.items()])
 
 
 def evolved(place: Path, before: t.StructType, then: t.StructType, mode: SchemaDrift, **more: str) -> str:

@@ -177,6 +177,30 @@ def test_records_that_do_not_fit_are_dead_letters_or_stop_the_task(
     assert ids(one.rows()) == [1, 4]
 
 
+def test_records_without_a_column_in_the_table_are_dead_letters(hosted: Hosted, kafka: Kafka, tmp_path: Path) -> None:
+    """Neither nothing nor rows of nulls. Their moments are times of a column without a zone, where there is one."""
+    catalog = lake.catalog(tmp_path)
+    catalog.create_namespace("shop")
+    catalog.create_table(
+        lake.NAME, Schema(i.NestedField(1, "id", i.LongType()), i.NestedField(2, "at", i.TimestampType()))
+    )
+    letters = new_name("dlq")
+    queue = {**QUEUE, "errors_deadletterqueue_topic_name": letters}
+    moment = {**field("at", "int64"), "name": "org.apache.kafka.connect.data.Timestamp", "version": 1}
+    known = [field("id", "int64"), moment]
+    with LakeSink(hosted, kafka, kafka.create_topic(partitions=1), tmp_path, **SCHEMAS, **queue) as one:
+        one.send([field("wrap", "string")], {"wrap": "a"}, {"wrap": "b"})
+        one.send(known, {"id": 1, "at": 3_600_000})
+        one.start()
+        assert one.wait(1) == [{"id": 1, "at": dt.datetime(1970, 1, 1, 1)}]  # noqa: DTZ001 - a time without a zone
+        one.written(3)
+        assert len(kafka.values(letters)) == 2
+        one.send([field("wrap", "string")], {"wrap": "c"})
+        one.written(4)
+        assert len(kafka.values(letters)) == 3
+    assert ids(one.rows()) == [1]
+
+
 def test_sql_shapes_the_rows(hosted: Hosted, kafka: Kafka, tmp_path: Path) -> None:
     shaped = {"schema": "id BIGINT, name STRING", "sql": "SELECT id, upper(name) AS name FROM records WHERE id > 1"}
     with LakeSink(hosted, kafka, kafka.create_topic(partitions=1), tmp_path, **shaped) as one:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -10,7 +11,9 @@ import pyarrow.compute as pc
 
 from penstock.api.errors import DataError
 
-_UNIT = {"s": 1_000_000, "ms": 1_000, "us": 1}
+_MICROSECONDS = 1_000
+"""Microseconds of a millisecond, in which Connect counts times of a day."""
+_DAY = 86_400_000
 
 
 class TableShape:
@@ -52,7 +55,7 @@ class TableShape:
         if array.type == kind:
             return array
         if pa.types.is_time(kind):
-            return (pc.multiply(array.cast(pa.int64()), _UNIT["ms"])).cast(kind)
+            return _times(array, path).cast(kind)
         if isinstance(kind, pa.UuidType):
             return _uuids(array, path).cast(kind)
         if pa.types.is_fixed_size_binary(kind):
@@ -60,7 +63,7 @@ class TableShape:
         return array.cast(kind)
 
     def _list(self, array: pa.Array, kind: Any, path: str) -> pa.Array:
-        field = kind.value_field
+        field, array = kind.value_field, _whole(array)
         values = self._array(array.values, field.type, f"{path}[]")
         if not field.nullable and values.null_count:
             raise DataError(f"Column {path} of the table has required elements, and the record has one without a value")
@@ -70,6 +73,7 @@ class TableShape:
         return made.from_arrays(offsets, values, type=kind, mask=missing)
 
     def _map(self, array: pa.MapArray, kind: pa.MapType, path: str) -> pa.MapArray:
+        array = _whole(array)
         keys = self._array(array.keys, kind.key_type, f"{path} (key)")
         items = self._array(array.items, kind.item_type, f"{path}{{}}")
         if not kind.item_field.nullable and items.null_count:
@@ -81,9 +85,40 @@ class TableShape:
         return name.casefold() if self._ignores_case else name
 
 
+def renamed(rows: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Return the same rows with the names of ``schema`` at every depth, which has the same types otherwise."""
+    return pa.record_batch(_Renamed(rows, schema))
+
+
+@dataclass(frozen=True, slots=True)
+class _Renamed:
+    """Rows as Arrow's interface between libraries hands them over: by position, without a copy."""
+
+    rows: pa.RecordBatch
+    schema: pa.Schema
+
+    def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[Any, Any]:
+        return self.schema.__arrow_c_schema__(), self.rows.__arrow_c_array__()[1]
+
+
 def _has_null(array: pa.Array, missing: pa.BooleanArray | None) -> bool:
     """Return whether a value is null though what contains it is there."""
     return missing is None or bool(pc.any(pc.and_not(array.is_null(), missing)).as_py())
+
+
+def _times(array: pa.Array, path: str) -> pa.Array:
+    """Return microseconds since midnight of milliseconds."""
+    given = array.cast(pa.int64())
+    bounds = pc.min_max(given).as_py()
+    for each in (bounds["min"], bounds["max"]):
+        if each is not None and not 0 <= each < _DAY:
+            raise DataError(f"Column {path} of the table takes times of a day, as milliseconds since midnight: {each}")
+    return pc.multiply(given, _MICROSECONDS)
+
+
+def _whole(array: pa.Array) -> pa.Array:
+    """Return the same values as an array of their own, which is no part of a larger one."""
+    return pa.concat_arrays([array, array.slice(0, 0)]) if array.offset else array
 
 
 def _uuids(array: pa.Array, path: str) -> pa.Array:

@@ -24,6 +24,8 @@ from penstock.api.errors import ConnectError
 
 Key = tuple[Any, ...]
 """The values of the partition fields, in the forms in which manifests have them."""
+_NAN = float("nan")
+"""The one object for all numbers that are none: others are not equal to themselves, and would be as many partitions."""
 _DAY = 86_400_000_000
 _HOUR = 3_600_000_000
 
@@ -32,19 +34,23 @@ class Partitioner:
     """Divides rows by a partition spec. Transforms are computed of each value that differs, not of each row."""
 
     def __init__(self, schema: Any, spec: Any) -> None:
+        self._size = len(spec.fields)
+        # A field of a column that was dropped since is left to a spec as void: it has no value in any row.
         self._fields = [
-            (_path_of(schema, field.source_id), _transform(field.transform, schema.find_type(field.source_id)))
-            for field in spec.fields
+            (place, _path_of(schema, field.source_id), _transform(field.transform, schema.find_type(field.source_id)))
+            for place, field in enumerate(spec.fields)
+            if not isinstance(field.transform, VoidTransform)
         ]
 
     def parts(self, rows: pa.RecordBatch) -> Iterator[tuple[Key, pa.RecordBatch]]:
-        """Yield the rows of each partition."""
+        """Yield the rows of each partition: parts of one copy of the rows."""
+        empty = (None,) * self._size
         if not self._fields:
-            yield (), rows
+            yield empty, rows
             return
         codes = np.zeros(rows.num_rows, np.int64)
-        keys: list[Key] = [()]
-        for path, transform in self._fields:
+        keys: list[Key] = [empty]
+        for place, path, transform in self._fields:
             encoded = _encoded(_column(rows, path))
             found = transform(encoded.dictionary)
             known = {each: number for number, each in enumerate(dict.fromkeys([*found, None]))}
@@ -53,14 +59,17 @@ class Partitioner:
             values = list(known)
             # Numbered anew after each field, so that the numbers stay below that of the rows.
             present, codes = np.unique(codes * len(values) + numbers[indices], return_inverse=True)
-            keys = [(*keys[each // len(values)], values[each % len(values)]) for each in present.tolist()]
+            keys = [
+                (*keys[each // len(values)][:place], values[each % len(values)], *empty[place + 1 :])
+                for each in present.tolist()
+            ]
         if len(keys) == 1:
             yield keys[0], rows
             return
-        order = np.argsort(codes, kind="stable")
+        rows = rows.take(pa.array(np.argsort(codes, kind="stable")))
         start = 0
         for key, end in zip(keys, np.cumsum(np.bincount(codes)).tolist(), strict=True):
-            yield key, rows.take(pa.array(order[start:end]))
+            yield key, rows.slice(start, end - start)
             start = end
 
 
@@ -101,8 +110,6 @@ def _transform(transform: Any, kind: Any) -> Transform:
     match transform:
         case IdentityTransform():
             return lambda values: _plain(values, kind)
-        case VoidTransform():
-            return lambda values: [None] * len(values)
         case YearTransform():
             return lambda values: pc.subtract(pc.year(values), 1970).to_pylist()
         case MonthTransform():
@@ -135,4 +142,6 @@ def _plain(values: pa.Array, kind: Any) -> list[Any]:
         return values.cast(pa.int32()).to_pylist()
     if isinstance(kind, (i.TimestampType, i.TimestamptzType, i.TimeType)):
         return values.cast(pa.int64()).to_pylist()
+    if isinstance(kind, (i.FloatType, i.DoubleType)):
+        return [_NAN if each != each else each for each in values.to_pylist()]
     return values.to_pylist()

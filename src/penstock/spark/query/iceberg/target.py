@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql import types as t
 
+from penstock.api.errors import ConnectError
 from penstock.api.query import BatchVersion
 from penstock.connectors.spark.sink_settings import SinkSettings
 from penstock.spark.query.dataframes import narrowed
@@ -123,7 +124,9 @@ class IcebergTarget:
 
     def add(self, frame: DataFrame, version: BatchVersion, confirm: Callable[[], None]) -> None:
         """Write the rows of a frame, as of the setting ``sql``."""
-        self.shape(frame.schema)
+        if not self.shape(frame.schema).names:
+            names = ", ".join(frame.schema.names)
+            raise ConnectError(f"{self._table.name} has none of the columns that sql selects: {names}")
         self._write(frame, None, version, confirm)
 
     def add_records(self, records: DataFrame, rows: Rows, version: BatchVersion, confirm: Callable[[], None]) -> None:
@@ -150,15 +153,9 @@ class IcebergTarget:
 
     def _files(self, frame: DataFrame, rows: Rows | None, version: BatchVersion) -> list[Any]:
         """Have Spark's executors write the rows; return pyiceberg's descriptions of the files."""
-        table = self._commits.table
-        metadata = table.metadata
-        description = WrittenTable(
-            schema=table.schema().model_dump_json(),
-            spec=table.spec().model_dump_json(),
-            spec_id=metadata.default_spec_id,
-            location=table.location(),
-            properties={**metadata.properties, **self._iceberg.write_properties},
-            io={name: str(value) for name, value in table.io.properties.items()},
+        description = WrittenTable.of(
+            self._commits.table,
+            self._iceberg.write_properties,
             ignores_case=self._iceberg.ignores_case,
             prefix=f"{self._commits.generation}-{version.epoch}-{version.number}",
         )
