@@ -117,12 +117,15 @@ def other(cluster: RestCluster) -> Api:
 
 @pytest.fixture
 def configured() -> Callable[..., Api]:
-    """A client of an application with these settings, which answers every request with 200 and its name."""
+    """A client of an application with these settings, which is healthy, and answers other requests with 200 and their
+    names.
+    """
 
     def make(config: Mapping[str, str], guard: Guard | None = None) -> Api:
         def submit(request: m.Request) -> Future[m.Reply | m.Elsewhere]:
             answer: Future[m.Reply | m.Elsewhere] = Future()
-            answer.set_result(m.Reply(200, type(request).__name__))
+            health = isinstance(request, m.GetHealth)
+            answer.set_result(m.Reply(200, {"status": "healthy"} if health else type(request).__name__))
             return answer
 
         app: Any = make_router(submit, httpx.AsyncClient(verify=False), guard=guard, metrics=lambda: b"up 1\n")

@@ -95,6 +95,8 @@ def test_kubernetes_accepts_what_it_renders(helm: Helm, values: dict[str, Any], 
     [container] = pod["containers"]
     paths = [container[f"{probe}Probe"]["httpGet"]["path"] for probe in ("startup", "readiness", "liveness")]
     assert paths == ["/health", "/health", "/health?live=true"]
+    assert container["livenessProbe"]["httpGet"].keys() == {"path", "port"}
+    assert container["readinessProbe"]["httpGet"].get("httpHeaders", []) == values.get("probeHeaders", [])
     assert {each["name"] for each in container["volumeMounts"]} == {each["name"] for each in pod["volumes"]}
     assert {"config", "state", "tmp"} <= {each["name"] for each in pod["volumes"]}
 

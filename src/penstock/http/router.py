@@ -90,6 +90,8 @@ class Route:
     """Whether bodies must be JSON; other content types are then refused, whether there is a body or not."""
     produces: str
     guarded: bool
+    public: Callable[[Request], bool]
+    """Returns whether a request needs no principal, although the route is guarded."""
     changes: bool
     """Whether its requests change something, if they are carried out."""
 
@@ -123,10 +125,11 @@ class Router:
         consumes: bool = True,
         produces: str = JSON,
         guarded: bool = True,
+        public: Callable[[Request], bool] = lambda request: False,
     ) -> None:
-        """Add a route. ``guarded``: the guard is called before the handler."""
+        """Add a route. ``guarded``: the guard is called before the handler, but for requests that are ``public``."""
         changes = method != "GET" and not path.endswith("/validate")
-        pattern, route = tuple(path[1:].split("/")), Route(handler, consumes, produces, guarded, changes)
+        pattern, route = tuple(path[1:].split("/")), Route(handler, consumes, produces, guarded, public, changes)
         for known, methods in self._routes:
             if known == pattern:
                 methods[method] = route
@@ -193,7 +196,8 @@ class Router:
         if route is None:
             refused = Refused(405, "HTTP 405 Method Not Allowed").reply()
             return Reply(405, refused.body, {"Allow": ",".join(_allowed(methods))})
-        if self._guard is not None and route.guarded:
+        public = route.public(request)
+        if self._guard is not None and route.guarded and not public:
             denied = self._guard(request)
             if isinstance(denied, Awaitable):
                 denied = await denied
@@ -201,7 +205,7 @@ class Router:
                 principal = Principal(address=address_of(request), via=via_of(request), tried=tried(request))
                 audit.write(principal, f"{request.method} {request.url.path}", denied.status)
                 return denied
-        if self._hosts is not None and not principal_of(request).name:
+        if self._hosts is not None and not public and not principal_of(request).name:
             await self._check_name(self._hosts, request)
         if route.consumes:
             check_content_type(_header(request, "content-type"))

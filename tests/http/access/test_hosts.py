@@ -136,6 +136,7 @@ def test_credentials_make_every_name_good(serve: Serve, tmp_path: Path) -> None:
     assert ask(server, "connect.svc.cluster.local", "PUT", "/connectors/c/pause", **wrong)[0] == 401
     assert ask(server, "connect.svc.cluster.local", "PUT", "/connectors/c/pause")[0] == 401
     assert ask(server, "evil.example", "POST", "/connectors/c/tasks")[0] == 403  # credentials are not asked for
+    assert ask(server, "connect.svc.cluster.local", "GET", "/health?live=true")[0] not in (401, 403)
     assert ask(server, "127.0.0.1", "POST", "/connectors/c/tasks")[0] != 403
 
 

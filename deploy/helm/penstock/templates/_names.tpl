@@ -32,7 +32,7 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 httpGet:
   path: {{ index . 1 }}
   port: rest
-  {{- with (index . 0).Values.probeHeaders }}
+  {{- with index . 2 }}
   httpHeaders: {{- toYaml . | nindent 4 }}
   {{- end }}
 {{- end }}

@@ -134,7 +134,7 @@ OPERATIONS: Json = {
         answer(200, "Healthy", ref("Health")),
         answer(500, "Unhealthy", ref("Health")),
         answer(503, "Starting", ref("Health")),
-        query=(flag("live", "200 whatever the state, as long as the worker's loop answers"),),
+        query=(flag("live", "200 whatever the state, as long as the worker's loop answers; needs no credentials"),),
     ),
     "GET /openapi.json": operation("This document", answer(200, OK, {"type": "object"})),
     "GET /metrics": {

@@ -24,6 +24,7 @@ Metrics = Callable[[], bytes]
 
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 NOT_IN_TIME = "Worker was unable to handle this request and may be unable to handle other requests."
+ALIVE = "Worker answers requests; GET /health says in which state it is."
 
 
 def add_routes(router: Router, ask: Ask, ask_soon: Ask, metrics: Metrics | None, gate: RequestGate) -> None:
@@ -35,12 +36,17 @@ def add_routes(router: Router, ask: Ask, ask_soon: Ask, metrics: Metrics | None,
     async def health(call: Call) -> m.Reply | Response:
         try:
             answer = await ask_soon(call, m.GetHealth())
-        except m.Refused:
+        except m.Refused as refused:
+            if refused.status < 500:
+                raise
             return m.Reply(500, {"status": "unhealthy", "message": NOT_IN_TIME})
-        return m.Reply(200, answer.body) if call.flag("live") and isinstance(answer, m.Reply) else answer
+        if call.flag("live") and isinstance(answer, m.Reply):
+            return m.Reply(200, {"status": answer.body["status"], "message": ALIVE})
+        return answer
 
     router.add("GET", "/", root, consumes=False)
-    router.add("GET", "/health", health, consumes=False)
+    # A probe has no credentials, and the answer to it reveals nothing.
+    router.add("GET", "/health", health, consumes=False, public=lambda http: Call(http, {}).flag("live"))
     if metrics is not None:
         _add_metrics(router, metrics, gate)
 

@@ -66,9 +66,30 @@ def test_others_are_not(guarded: Any, header: str | None) -> None:
     assert answer.headers["www-authenticate"].startswith("Basic ")
 
 
-@pytest.mark.parametrize("path", ["/", "/health", "/admin/loggers", "/connectors/x/tasks", "/metrics"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/health",
+        "/health?live=false",
+        "/health?live",
+        "/?live=true",
+        "/admin/loggers",
+        "/connectors/x/tasks",
+        "/metrics",
+    ],
+)
 def test_every_path_is_guarded(guarded: Any, path: str) -> None:
     assert guarded.get(path).status_code == 401
+
+
+def test_a_probe_of_liveness_is_exempt(guarded: Any) -> None:
+    wrong = {"Authorization": "Basic YW5uOng="}
+    for headers in ({}, wrong):
+        answer = guarded.get("/health?live=true", headers=headers)
+        assert (answer.status_code, answer.json()["status"]) == (200, "healthy")
+    assert guarded.get("/health?live=false&live=true").status_code == 401
+    assert guarded.delete("/health?live=true").status_code == 405
 
 
 def test_requests_of_workers_are_exempt(guarded: Any) -> None:
