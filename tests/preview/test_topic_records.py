@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
+from faults.proxy import Proxy
 from penstock.core.config.internal_topics import InternalTopics
 from penstock.preview.messages import RecordsAnswer, RecordsRequest
 from penstock.preview.process import Previews
-from penstock.preview.topic_records import topic_consumer, topic_records
+from penstock.preview.topic_records import MAX_BYTES, topic_consumer, topic_records
 from support.kafka.client import Kafka, Record
 
 pytestmark = pytest.mark.integration
@@ -76,7 +80,9 @@ def test_records_from_the_beginning_an_offset_and_a_time(kafka: Kafka, bootstrap
     assert places(topic_records(request_for(bootstrap, topic, start=noon + 3_600_000))) == []
     assert places(topic_records(request_for(bootstrap, topic, partition=1))) == []
     missing = topic_records(request_for(bootstrap, topic, partition=7))
-    assert missing.error == f"Topic {topic} has no partition 7; it has 2"
+    assert (missing.error, missing.status) == (f"Topic {topic} has no partition 7; it has 2", 400)
+    beyond = topic_records(request_for(bootstrap, topic, offsets={"9": 1}))
+    assert (beyond.error, beyond.status) == (f"Topic {topic} has no partition 9; it has 2", 400)
 
 
 def test_a_text_is_searched_for_in_any_case_until_the_time_is_over(kafka: Kafka, bootstrap: str, topic: str) -> None:
@@ -111,10 +117,80 @@ def test_a_record_that_cannot_be_decoded_is_shown_with_its_error(
     kafka.produce(topic, [Record('{"ssn": 111', key="k", partition=0), Record("{}", partition=0)])
     broken, whole = topic_records(request_for(bootstrap, topic, masks, start="earliest")).records
     assert [each["stage"] for each in broken["errors"]] == ["VALUE_CONVERTER"]
-    assert broken["key"] == "k"
+    assert broken["key"] == ("[hidden]" if masks else "k")
     assert broken["value"] == ("[hidden]" if masks else '{"ssn": 111')
     assert ("111" in broken["errors"][0]["message"]) is False or not masks
     assert whole["value"] == {}
+
+
+def test_bytes_headers_and_texts_are_hidden_by_a_chain_that_masks(kafka: Kafka, bootstrap: str, topic: str) -> None:
+    unread = b"\x00\x00\x00\x00\x07\xff123-45-6789"
+    headers = (("h", b'{"ssn": "123"}'), ("ssn", b"123"), ("none", None))
+    kafka.produce(topic, [Record(unread, key='{"ssn": "123"}', partition=0, headers=headers)])
+    for connector in (MASK, MASK | {"value.converter": "org.apache.kafka.connect.converters.ByteArrayConverter"}):
+        (record,) = topic_records(request_for(bootstrap, topic, connector, start="earliest")).records
+        assert (record["key"], record["value"]) == ("[hidden]", "[hidden]")
+        assert record["headers"] == [["h", "[hidden]"], ["ssn", "[hidden]"], ["none", None]]
+        for text in ("123", "AAAAAAf/MTIzLTQ1LTY3ODk="):
+            assert topic_records(request_for(bootstrap, topic, connector, start="earliest", search=text)).records == []
+
+
+def test_a_value_is_masked_whole_if_the_names_of_its_masked_fields_are_not_known(
+    kafka: Kafka, bootstrap: str, topic: str
+) -> None:
+    kafka.produce(topic, [Record('{"person": {"ssn": "123"}}', key="k", partition=0), Record("[1]", partition=0)])
+    chain = MASK | {
+        "transforms": "flatten,mask",
+        "transforms.mask.fields": "person_ssn",
+        "transforms.flatten.type": "org.apache.kafka.connect.transforms.Flatten$Value",
+        "transforms.flatten.delimiter": "_",
+    }
+    found = topic_records(request_for(bootstrap, topic, chain, start="earliest"))
+    assert [record["value"] for record in found.records] == ["[hidden]", "[hidden]"]
+    assert topic_records(request_for(bootstrap, topic, chain, start="earliest", search="123")).records == []
+
+
+def test_texts_are_searched_whole_and_as_they_are(kafka: Kafka, bootstrap: str, topic: str) -> None:
+    value = {"n": 7, "of": [{"naïve": 'say "hi"'}, "a\\b", "one\ntwo"], "long": "x" * 20_000 + "the end"}
+    kafka.produce(topic, [Record(json.dumps(value), partition=0), Record("{}", partition=0)])
+    for wanted in ('say "hi"', "a\\b", "one\ntwo", "the end", '"n": 7', "NAÏVE"):
+        (record,) = topic_records(request_for(bootstrap, topic, start="earliest", search=wanted)).records
+        assert (record["offset"], len(record["value"]["long"])) == (0, 10_001)
+
+
+def test_an_answer_is_limited_in_bytes(kafka: Kafka, bootstrap: str, topic: str) -> None:
+    text = json.dumps(["x" * 9_000] * 100)
+    kafka.produce(topic, [Record(text, partition=0) for _ in range(24)])
+    full = MAX_BYTES // len(text)
+    newest = topic_records(request_for(bootstrap, topic, limit=500, search="x"))
+    assert [offset for _, offset in places(newest)] == list(range(24 - full, 24))
+    assert (newest.scanned, newest.left) == (24, [])
+    first = topic_records(request_for(bootstrap, topic, limit=500, start="earliest"))
+    assert [offset for _, offset in places(first)] == list(range(full + 1))
+    assert (first.scanned, first.left) == (full + 1, [(0, full + 1)])
+
+
+def test_a_search_fails_if_all_brokers_go_away(kafka: Kafka, topic: str) -> None:
+    kafka.produce(topic, [Record(json.dumps("x" * 100_000), partition=0) for _ in range(100)])
+    port, passed, begun, gone = int(kafka.bootstrap.split(":")[1]), 0, threading.Event(), threading.Event()
+
+    def altered(data: bytes) -> bytes:
+        nonlocal passed
+        passed += len(data)
+        if passed > 1_000_000:
+            begun.set()
+            gone.wait()
+        return data.replace(port.to_bytes(4, "big"), proxy.port.to_bytes(4, "big"))
+
+    proxy = Proxy(port, altered)
+    with ThreadPoolExecutor(1) as pool:
+        with proxy:
+            bootstrap = f"127.0.0.1:{proxy.port}"
+            answer = pool.submit(topic_records, request_for(bootstrap, topic, start="earliest", limit=500))
+            begun.wait()
+            proxy.reset()
+        gone.set()
+        assert (answer.result().error or "").startswith(f"Topic {topic} cannot be read: ")
 
 
 def test_nothing_is_committed_and_no_topic_is_created(kafka: Kafka, bootstrap: str, topic: str) -> None:
@@ -122,7 +198,7 @@ def test_nothing_is_committed_and_no_topic_is_created(kafka: Kafka, bootstrap: s
     assert places(topic_records(request_for(bootstrap, topic))) == [(0, 0)]
     assert kafka.committed("penstock-records") == {}
     answer = topic_records(request_for(bootstrap, f"{topic}-missing"))
-    assert answer.error is not None
+    assert (answer.error, answer.status) == (f"There is no topic {topic}-missing", 404)
     assert f"{topic}-missing" not in kafka.topics()
 
 
@@ -131,6 +207,7 @@ def test_an_internal_topic_is_not_read(kafka: Kafka, bootstrap: str, topic: str)
     answer = topic_records(request_for(bootstrap, topic, internal_topics=internal))
     assert answer.records == []
     assert topic in (answer.error or "")
+    assert answer.status == 403
 
 
 def test_the_topics_of_a_source_are_read_with_the_settings_of_its_producer() -> None:

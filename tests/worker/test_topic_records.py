@@ -51,7 +51,7 @@ def test_records_of_a_sink_are_listed_searched_and_continued(
 
     found = get(worker, name, "&from=earliest&limit=2")
     assert (found["direction"], found["topics"], found["topic"]) == ("in", [topic], topic)
-    assert found["masked"] == ["ssn"]
+    assert (found["masked"], found["hidden"]) == (["ssn"], ["headers"])
     assert [each["value"] for each in found["records"]] == [{"n": n, "ssn": "[hidden]"} for n in (0, 1)]
     assert (found["complete"], found["next"]) == (False, "0:2")
     assert [each["offset"] for each in get(worker, name, "&from=0:2&limit=3")["records"]] == [2, 3, 4]
@@ -72,6 +72,20 @@ def test_records_of_a_sink_are_listed_searched_and_continued(
         f"Topic {topic}-x is none that connector {name} reads",
     )
     assert worker.http.get("/penstock/v1/connectors/nobody/records").status_code == 404
+    assert worker.http.get(f"/penstock/v1/connectors/{name}/records?partition=77").status_code == 400
+
+
+def test_a_pattern_shows_no_topics_of_kafka_that_the_sink_does_not_read(worker: WorkerProcess, kafka: Kafka) -> None:
+    name, topic = new_name("pattern"), kafka.create_topic()
+    file = str(worker.folder / name)
+    worker.put(name, **{"connector.class": "FileStreamSink", "topics.regex": f"{topic}.*|__.*", "file": file})
+    path = f"/penstock/v1/connectors/{name}/records?topic="
+    assert worker.http.get(path + topic).status_code == 200
+    for own in ("__consumer_offsets", "__transaction_state"):
+        found = worker.http.get(path + own)
+        assert (found.status_code, found.json()["message"]) == (404, f"Topic {own} is none that connector {name} reads")
+    missing = worker.http.get(f"{path}{topic}-x")
+    assert (missing.status_code, missing.json()["message"]) == (404, f"There is no topic {topic}-x")
 
 
 def test_records_of_a_source_are_those_that_it_has_written(

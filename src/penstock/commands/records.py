@@ -58,6 +58,8 @@ def records(
         say(
             f"No record{' with this text' if search else ''} was found in {found['scanned']} of topic {found['topic']}."
         )
+    if found.get("hidden"):
+        say(f"Masked whole, since masked fields may be there: {', '.join(found['hidden'])}, and what has no fields.")
     if found["next"] is not None:
         say(f"{found['scanned']} records were read; there are more: --from {found['next']}")
 

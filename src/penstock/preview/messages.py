@@ -128,6 +128,8 @@ class RecordsAnswer(Message, frozen=True, kw_only=True):
     left: list[tuple[int, int]] = []
     """Partitions that were not read up to their ends, and the offsets at which to go on."""
     error: str | None = None
+    status: int = 500
+    """HTTP status of an error: that of a request which is wrong is below 500."""
 
 
 REQUESTS = MessageCodec[PreviewRequest | RecordsRequest]("the preview", PreviewRequest | RecordsRequest)

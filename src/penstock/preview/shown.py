@@ -41,8 +41,8 @@ def size(data: Any) -> int | None:
     return len(data) if isinstance(data, bytes) else None
 
 
-def value(data: Any) -> Any:
-    """Return a value as a JSON value.
+def value(data: Any, cut: bool = True) -> Any:
+    """Return a value as a JSON value; ``cut``: with ``MAX_LENGTH`` characters of each text.
 
     Bytes are text if they are UTF-8, else ``{"base64": …}``; values without a JSON form are text, ``NaN`` as Java
     prints it, the rest as Python does.
@@ -53,19 +53,19 @@ def value(data: Any) -> Any:
         case None | bool() | int() | float():
             return data
         case str():
-            return data if len(data) <= MAX_LENGTH else data[:MAX_LENGTH] + "…"
+            return data if len(data) <= MAX_LENGTH or not cut else data[:MAX_LENGTH] + "…"
         case bytes() | bytearray() | memoryview():
             raw = bytes(data)
             try:
-                return value(raw.decode())
+                return value(raw.decode(), cut)
             except UnicodeDecodeError:
-                return {"base64": base64.b64encode(raw[:MAX_LENGTH]).decode()}
+                return {"base64": base64.b64encode(raw[:MAX_LENGTH] if cut else raw).decode()}
         case Mapping():
-            return {str(name): value(each) for name, each in data.items()}
+            return {str(name): value(each, cut) for name, each in data.items()}
         case list() | tuple() | set() | frozenset():
-            return [value(each) for each in data]
+            return [value(each, cut) for each in data]
     if dataclasses.is_dataclass(data) and not isinstance(data, type):
-        return {field.name: value(getattr(data, field.name)) for field in dataclasses.fields(data)}
+        return {field.name: value(getattr(data, field.name), cut) for field in dataclasses.fields(data)}
     return str(data)
 
 

@@ -66,6 +66,7 @@ class RestCluster(Cluster):
             "topic": None,
             "cluster": "localhost:9092",
             "masked": [],
+            "hidden": [],
             "records": [],
             "scanned": 0,
             "complete": True,

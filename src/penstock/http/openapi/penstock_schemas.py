@@ -120,6 +120,10 @@ PENSTOCK_SCHEMAS: dict[str, Json] = {
         topic=TEXT_OR_NULL,
         cluster={**TEXT, "description": "`bootstrap.servers` of the connector's client"},
         masked={**list_of(TEXT), "description": "Fields that are masked, since transforms of the connector mask them"},
+        hidden={
+            **list_of({"enum": ["headers", "key", "value"]}),
+            "description": "Parts of records that are masked whole: fields may be there that the connector masks",
+        },
         records=list_of(OBJECT),
         scanned={**NUMBER, "description": "Number of records that were read"},
         complete={"type": "boolean", "description": "Whether everything was read up to the end that it had"},

@@ -16,6 +16,7 @@ RECORDS, MAX_RECORDS = 50, 500
 SECONDS, MAX_SECONDS = 10, 30
 MAX_SEARCH = 1000
 """Characters of a text that is searched for."""
+TOPIC = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._-]{1,249}")
 ENDS = ("earliest", "latest")
 OFFSETS = re.compile(r"\d{1,9}:\d{1,18}(?:,\d{1,9}:\d{1,18}){0,199}", re.ASCII)
 
@@ -33,11 +34,16 @@ def _request(call: Call) -> local.ListRecords:
     search = call.query("search") or None
     if search is not None and len(search) > MAX_SEARCH:
         raise m.Refused(400, f"The query parameter search may have {MAX_SEARCH} characters")
+    topic, partition = call.query("topic") or None, number_in_query(call, "partition")
+    if topic is not None and TOPIC.fullmatch(topic) is None:
+        raise m.Refused(400, "The query parameter topic must be a name that a topic of Kafka can have")
     start, offsets = _start(call.query("from", "latest"))
+    if partition is not None and offsets and all(each != partition for each, _ in offsets):
+        raise m.Refused(400, f"The query parameter from names no offset of partition {partition}, which is requested")
     return local.ListRecords(
         call.name,
-        call.query("topic") or None,
-        number_in_query(call, "partition"),
+        topic,
+        partition,
         start,
         offsets,
         min(max(RECORDS if limit is None else limit, 1), MAX_RECORDS),

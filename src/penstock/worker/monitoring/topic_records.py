@@ -16,7 +16,7 @@ from penstock.core.config.sink import topics_of
 from penstock.core.model import local_requests as local
 from penstock.core.model import messages as m
 from penstock.java.regex import compile_regex
-from penstock.kafka.client_settings import bootstrap_servers
+from penstock.kafka.client_settings import bootstrap_servers, unmatched_topics
 from penstock.preview.messages import RecordsAnswer, RecordsRequest
 from penstock.preview.topic_records import topic_consumer
 
@@ -47,24 +47,29 @@ class TopicRecords:
             raise m.Refused(400, f"The class {config.get('connector.class')} is not installed on this worker")
         topics = self._topics(name, config, kind)
         topic = request.topic or (topics[0] if len(topics) == 1 else None)
+        settings = topic_consumer(self.worker, config, kind)
+        masked = masked_fields(config, written=kind == "source")
         found: dict[str, Any] = {
             "connector": name,
             "direction": "in" if kind == "sink" else "out",
             "topics": topics,
             "topic": topic,
-            "cluster": bootstrap_servers(topic_consumer(self.worker, config, kind)),
-            "masked": sorted(masked_fields(config).names),
+            "cluster": bootstrap_servers(settings),
+            "masked": sorted(masked.names),
+            "hidden": ["headers", *sorted(masked.whole)] if masked else [],
         }
         if topic is None:
             return {**found, "records": [], "scanned": 0, "complete": True, "next": None}
-        if not self._is_own(topic, topics, config, kind):
+        if topic not in topics and not (kind == "sink" and self._is_matched(topic, config, settings)):
             verb = "reads" if kind == "sink" else "has written to"
             raise m.Refused(404, f"Topic {topic} is none that connector {name} {verb}")
         self.check(config)
         self.check_overrides(config, (CONSUMER if kind == "sink" else PRODUCER,))
         answer = self.read(self._request(config, topic, request))
         if answer.error is not None:
-            raise m.Refused(500, f"The records of topic {topic} could not be read: {answer.error}")
+            why = answer.error
+            said = why if answer.status < 500 else f"The records of topic {topic} could not be read: {why}"
+            raise m.Refused(answer.status, said)
         left = ",".join(f"{partition}:{offset}" for partition, offset in answer.left)
         complete = not answer.left
         return {
@@ -81,9 +86,10 @@ class TopicRecords:
         return sorted({*named, *self.active(name)})
 
     @staticmethod
-    def _is_own(topic: str, topics: Collection[str], config: Mapping[str, str], kind: str) -> bool:
+    def _is_matched(topic: str, config: Mapping[str, str], consumer: Mapping[str, str]) -> bool:
+        """Return whether a sink's ``topics.regex`` matches the topic, as its consumer would."""
         pattern = config.get("topics.regex", "").strip()
-        return topic in topics or bool(kind == "sink" and pattern and compile_regex(pattern).fullmatch(topic))
+        return bool(pattern and topic not in unmatched_topics(consumer) and compile_regex(pattern).fullmatch(topic))
 
     def _request(self, config: dict[str, str], topic: str, request: local.ListRecords) -> RecordsRequest:
         return RecordsRequest(

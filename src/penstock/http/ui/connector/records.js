@@ -60,6 +60,7 @@ export async function records(root, shown) {
       h("p", { class: "controls" }, `${answer.scanned} records were read${answer.complete ? "." : "; there are more."}`,
         answer.next && button("Go on", () => show(answer.next))),
       answer.masked.length && h("p", {}, `Masked, as the connector's transforms do: ${answer.masked.join(", ")}.`),
+      answer.hidden.length && h("p", {}, `Masked whole, since masked fields may be there: ${answer.hidden.join(", ")}, and what has no fields.`),
     ].filter(Boolean));
   }
 
