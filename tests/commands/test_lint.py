@@ -73,6 +73,50 @@ def test_references_to_config_providers_are_not_checked(tmp_path: Path) -> None:
     assert found["errors"] == []
 
 
+@pytest.mark.parametrize(
+    ("settings", "unchecked"),
+    [
+        ({"connector.class": "${env:CLS}"}, {"connector.class", "topic", "file", "transforms", "transforms.a.type"}),
+        ({"transforms": "${file:/x:t}"}, {"transforms", "transforms.a.type"}),
+        ({"transforms": "a,${file:/x:t}"}, {"transforms", "transforms.a.type"}),
+        (
+            {"transforms.a.type": "${file:/x:t}", "transforms.a.fields": "f"},
+            {"transforms.a.type", "transforms.a.fields"},
+        ),
+        ({"predicates": "${file:/x:t}", "transforms.a.predicate": "p"}, {"predicates", "transforms.a.predicate"}),
+        ({"key.converter": "${env:C}", "key.converter.x": "y"}, {"key.converter", "key.converter.x"}),
+        ({"connector.plugin.version": "${env:V}"}, {"connector.plugin.version"}),
+        ({"transforms.a.plugin.version": "${env:V}"}, {"transforms.a.plugin.version"}),
+    ],
+)
+def test_settings_that_depend_on_a_reference_are_not_checked(
+    tmp_path: Path, settings: dict[str, str], unchecked: set[str]
+) -> None:
+    chain = {
+        "transforms": "a",
+        "transforms.a.type": "org.apache.kafka.connect.transforms.DropHeaders",
+        "transforms.a.headers": "h",
+    }
+    said = lint(file(tmp_path, **(chain | settings)), "-o", "json", "--strict")
+    (found,) = json.loads(said.stdout)
+    assert (said.exit_code, found["errors"], found["warnings"]) == (0, [], [])
+    assert set(found["unchecked"]) >= unchecked
+    assert set(found["unchecked"]) - {"transforms.a.headers"} == unchecked
+
+
+def test_secrets_are_not_printed(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"name": "a", "connection.password": "hunter2", "topics": "t"}))
+    for options in ((), ("-o", "json")):
+        said = lint(path, *options)
+        assert said.exit_code == 1
+        assert "hunter2" not in said.output
+        assert "contains no connector type" in said.output
+    said = lint(file(tmp_path, **{"tasks.max": "hunter-22", "my.password": "hunter-22"}))
+    assert (said.exit_code, "hunter-22" in said.output) == (1, False)
+    assert "Invalid value [hidden] for configuration tasks.max" in said.stderr
+
+
 def test_a_plugin_path_that_is_not_here_is_an_error(tmp_path: Path) -> None:
     worker = tmp_path / "worker.properties"
     worker.write_text(f"plugin.path={tmp_path}/nothing\n")

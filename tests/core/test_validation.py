@@ -90,6 +90,11 @@ def test_a_configuration_without_a_class_is_refused() -> None:
     )
 
 
+def test_a_refusal_that_shows_the_configuration_masks_secrets() -> None:
+    with pytest.raises(Refused, match=r"\{name=x, connection\.password=\[hidden\]\} contains no connector type"):
+        connector_class(CATALOG, {"name": "x", "connection.password": "hunter2"})
+
+
 def test_an_unknown_class_is_refused() -> None:
     with pytest.raises(Refused) as caught:
         connector_class(CATALOG, {"connector.class": "NoSuchThing"})

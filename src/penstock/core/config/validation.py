@@ -38,6 +38,7 @@ from penstock.core.config.runtime_settings import (
     runtime_config,
     without_effect,
 )
+from penstock.core.config.secrets import masked
 from penstock.core.config.setting import Props, SettingContext
 from penstock.core.config.sink import check_topics
 from penstock.core.config.source import check_source, check_source_dead_letters
@@ -98,7 +99,8 @@ def named_connector(catalog: Catalog, props: Props) -> PluginClass:
     """Return the class that a configuration names, whatever its version. Raises Refused as ``connector_class`` does."""
     name = props.get(CONNECTOR_CLASS)
     if name is None:
-        shown = ", ".join(f"{key}={java_text(props[key])}" for key in copy_order(props))
+        config = masked(props)
+        shown = ", ".join(f"{key}={java_text(config[key])}" for key in copy_order(props))
         raise Refused(400, f"Connector config {{{shown}}} contains no connector type")
     try:
         return catalog.connector(name)
