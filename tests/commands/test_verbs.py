@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,14 +10,14 @@ from typing import Any
 import pytest
 
 from penstock.core.model.tasks import TaskId
-from penstock.declarative.outcome import await_restarts, await_stop
+from penstock.declarative.outcome import await_restarts, await_stop, await_target
 from penstock.http.access.authentication.basic_auth import BasicAuth
 from penstock.http.access.authentication.guard import Authentication
 from penstock.http.access.files import ReloadedFile
 from penstock.http.access.gate import AUTHORIZATION, RequestGate
 from penstock.http.access.roles import Roles
-from penstock.http.client import Client
-from penstock.http.client_errors import LateError
+from penstock.http.client import TIMEOUT_S, Client
+from penstock.http.client_errors import LateError, UnreachableError
 from support.rest.cluster import RestCluster
 from support.rest.server import serve
 
@@ -64,6 +65,50 @@ def test_a_request_that_has_no_effect_in_time_is_not_reported_as_done(penstock: 
     assert told.stderr == "penstock: After 0.2 s task 0 of connector a is RUNNING.\n"
     accepted = penstock("stop", "b", "--wait", "0")
     assert (accepted.exit_code, accepted.stdout) == (0, "The worker has accepted the request for connector b.\n")
+
+
+@pytest.mark.usefixtures("connectors")
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_status_that_does_not_come_delays_no_other_connector(cluster: RestCluster, restart: bool) -> None:
+    app: Any = cluster.app("one")
+    seen = []
+
+    async def hanging(scope: Any, receive: Any, send: Any) -> None:
+        if scope["path"].endswith("/a/status"):
+            while (await receive())["type"] != "http.disconnect":
+                pass
+            seen.append("a has not been answered")
+            return
+        if scope["path"].endswith("/b/status"):
+            seen.append("b")
+        await app(scope, receive, send)
+
+    with serve(hanging) as url, Client(url) as worker:
+        began = time.monotonic()
+        names = ["a", "b"]
+        (_, a, sentence), (_, b, _) = (
+            await_restarts(worker, names, 1.0) if restart else await_target(worker, names, "RUNNING", 1.0)
+        )
+        assert (a, b) == (False, True)
+        assert sentence.startswith("after 1 s the status of connector a can't be read: The worker at ")
+        assert seen[0] == "b"
+        with pytest.raises(UnreachableError, match="has not answered"):
+            await_stop(worker, "a", 1.0)
+        assert time.monotonic() - began < TIMEOUT_S
+
+
+@pytest.mark.usefixtures("connectors")
+@pytest.mark.parametrize("command", [("pause", "a"), ("restart", "a")])
+def test_an_outcome_that_may_not_be_seen_is_not_waited_for(
+    penstock: Any, cluster: RestCluster, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    roles = tmp_path / "roles.yaml"
+    roles.write_text("rules: [{users: [oscar], actions: [operate]}]")
+    gate = RequestGate(ReloadedFile(AUTHORIZATION, str(roles), Roles.parse))
+    with serve(cluster.app("one", Authentication(BasicAuth(({"oscar": "o"},))), gate)) as url:
+        said = penstock(*command, "--url", url, "--user", "oscar:o", "--wait", "3600")
+    outcome = "The worker has accepted the request for connector a, whose outcome cannot be seen: "
+    assert (said.exit_code, said.stdout.splitlines()[-1]) == (0, f"{outcome}oscar may not view connector a.")
 
 
 @pytest.mark.usefixtures("connectors")

@@ -35,7 +35,9 @@ def change(
 
         status = 0
         for name, well, sentence in await_target(worker, names, state, wait) if wait else ():
-            if well:
+            if well is None:
+                say(f"{sentence[:1].upper()}{sentence[1:]}.")
+            elif well:
                 say(f"{said} connector {name}{f', but {sentence}' if sentence else ''}.")
             else:
                 complain(f"{sentence[:1].upper()}{sentence[1:]}.")

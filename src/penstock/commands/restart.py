@@ -52,8 +52,8 @@ def restart(
         status = 0
         for _, well, sentence in await_restarts(worker, names, wait, task) if wait else ():
             sentence = f"{sentence[:1].upper()}{sentence[1:]}."
-            say(sentence) if well else complain(sentence)
-            status = status if well else 1
+            say(sentence) if well is not False else complain(sentence)
+            status = 1 if well is False else status
         return status
 
     each(Chosen(connectors, selector, state), url, user, act, then=outcome)

@@ -116,7 +116,7 @@ def _passed(worker: Client, connector: str, skips: list[dict[str, Any]], wait: f
             say(f"Connector {connector} is not running: the skip takes effect when it is resumed.")
             return True
         for _, well, sentence in await_restarts(worker, [connector], max(began + wait - time.monotonic(), 0.0)):
-            if not well and _pending(worker, connector, left):
+            if well is False and _pending(worker, connector, left):
                 complain(f"The records have not been skipped: {sentence}.")
                 return False
         if time.monotonic() - began >= wait:
@@ -127,6 +127,6 @@ def _passed(worker: Client, connector: str, skips: list[dict[str, Any]], wait: f
     say(f"Connector {connector} is past {_it(skips)}.")
     for _, well, sentence in await_restarts(worker, [connector], max(began + wait - time.monotonic(), 0.0)):
         sentence = f"{sentence[:1].upper()}{sentence[1:]}."
-        say(sentence) if well else complain(sentence)
-        return well
+        say(sentence) if well is not False else complain(sentence)
+        return well is not False
     return True

@@ -95,22 +95,41 @@ class Client:
     def close(self) -> None:
         self._http.close()
 
-    def request(self, method: str, *path: str, query: Mapping[str, Any] | None = None, body: Any = None) -> Any:
-        """Send any request; the parts of its path are escaped here. None for an answer without a body."""
+    def request(
+        self,
+        method: str,
+        *path: str,
+        query: Mapping[str, Any] | None = None,
+        body: Any = None,
+        within: float | None = None,
+    ) -> Any:
+        """Send any request; the parts of its path are escaped here. None for an answer without a body.
+
+        ``within``: seconds for the answer and for retries, instead of the client's own limits.
+        """
         url = "/".join([self.url, *map(_escaped, path)])
-        give_up, tried = time.monotonic() + self._patience, 0
+        timeout = self._http.timeout if within is None else httpx.Timeout(within)
+        give_up, tried = time.monotonic() + (self._patience if within is None else within), 0
         while True:
             try:
-                return self._once(method, url, query, body, _connector(path))
+                return self._once(method, url, query, body, _connector(path), timeout)
             except WorkerError as error:
                 if error.status != 409 or not error.message.startswith(MOMENTARILY) or time.monotonic() > give_up:
                     raise
             time.sleep(_PAUSES[min(tried, len(_PAUSES) - 1)])
             tried += 1
 
-    def _once(self, method: str, url: str, query: Mapping[str, Any] | None, body: Any, connector: str | None) -> Any:
+    def _once(
+        self,
+        method: str,
+        url: str,
+        query: Mapping[str, Any] | None,
+        body: Any,
+        connector: str | None,
+        timeout: httpx.Timeout,
+    ) -> Any:
         try:
-            answer = self._http.request(method, url, params=query, json=body)
+            answer = self._http.request(method, url, params=query, json=body, timeout=timeout)
         except httpx.TimeoutException as error:
             raise UnreachableError(f"The worker at {self.url} has not answered {method} {url} in time.") from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
@@ -185,11 +204,11 @@ class Client:
     def config(self, name: str) -> dict[str, str]:
         return self.request("GET", "connectors", name, "config")
 
-    def status(self, name: str, *, penstock: bool = False) -> dict[str, Any]:
+    def status(self, name: str, *, penstock: bool = False, within: float | None = None) -> dict[str, Any]:
         """Return the status; with ``penstock`` also the health of the tasks, in the field of that name, if the worker
-        is Penstock's.
+        is Penstock's. ``within`` is that of ``request``.
         """
-        return self.request("GET", "connectors", name, "status", query=_flags(penstock=penstock))
+        return self.request("GET", "connectors", name, "status", query=_flags(penstock=penstock), within=within)
 
     def create(
         self,
