@@ -16,9 +16,11 @@ from typing import Any
 import orjson
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
-from pyiceberg.exceptions import CommitStateUnknownException, ForbiddenError
+from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException, ForbiddenError
+from pyiceberg.transforms import BucketTransform
 
-from penstock.pipeline.task import TaskFencedError
+from penstock.api.query import BatchVersion
+from penstock.spark.query.iceberg import commits
 from penstock.spark.query.iceberg.commits import OutcomeUnknownError
 from penstock.spark.query.iceberg.marks import PROPERTY
 from spark.query.iceberg.lake import EPOCH, NAME, SINK, Run, catalog, files, foreign, ids, made
@@ -51,52 +53,67 @@ def test_the_next_run_knows_the_batches_of_the_one_before(tmp_path: Path) -> Non
     assert ids(tmp_path) == [0, 1, 2]
 
 
-def test_a_zombie_loses_against_a_run_that_has_only_begun(tmp_path: Path) -> None:
-    zombie = made(tmp_path)
-    zombie.write(1, 0)
-    with pytest.raises(TaskFencedError, match="has taken over"):
-        zombie.write(2, 1, before=lambda: Run(tmp_path).claim(1))
-    with pytest.raises(TaskFencedError, match="has taken over"):
-        zombie.write(2, 1)
-    assert ids(tmp_path) == [0]
-
-
-def test_a_zombie_loses_against_a_run_that_has_written_the_same_batch(tmp_path: Path) -> None:
-    zombie = made(tmp_path)
-    with pytest.raises(TaskFencedError):
-        zombie.write(1, 0, 1, before=lambda: Run(tmp_path).claim().write(1, 0, 1))
-    assert ids(tmp_path) == [0, 1]
-
-
-def test_a_batch_that_a_frozen_run_has_committed_last_is_not_written_again(tmp_path: Path) -> None:
-    made(tmp_path).write(1, 0, 1)
-    assert not Run(tmp_path).claim(0).write(1, 0, 1)
-    assert ids(tmp_path) == [0, 1]
-
-
-def test_a_run_whose_claim_is_overtaken_claims_after_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made(tmp_path)
-    slow, real = Run(tmp_path), SqlCatalog.commit_table
-
-    def overtaken(self: SqlCatalog, *request: Any) -> Any:
-        monkeypatch.setattr(SqlCatalog, "commit_table", real)
-        Run(tmp_path).claim()
-        return real(self, *request)
-
-    monkeypatch.setattr(SqlCatalog, "commit_table", overtaken)
-    slow.claim()
-    assert slow.write(1, 0)
-    mark = slow.known().mark
-    assert mark is not None
-    assert mark.generation.number == 3
-
-
 def test_a_commit_of_another_writer_is_kept(tmp_path: Path) -> None:
     run = made(tmp_path)
     run.write(1, 0, 1, before=lambda: foreign(tmp_path, 100))
     foreign(tmp_path, 101)
     run.write(2, 2)
     assert ids(tmp_path) == [0, 1, 2, 100, 101]
+
+
+@pytest.mark.parametrize("changed", ["name", "id", "nothing"], ids=["another type", "the same type", "no partitions"])
+def test_files_keep_their_partition_spec_though_the_table_gets_another_one(tmp_path: Path, changed: str) -> None:
+    run = made(tmp_path, **{"iceberg.tables.default-partition-by": "bucket(id, 2)"})
+    run.write(1, 1)
+
+    def change() -> None:
+        with catalog(tmp_path).load_table(NAME).update_spec() as update:
+            update.remove_field("id_bucket")
+            if changed == "name":
+                update.add_field("name", "identity", "by_name")
+            elif changed == "id":
+                update.add_field("id", BucketTransform(16), "id_bucket_16")
+        Run(tmp_path, sink="another").claim().write(1, 100)
+
+    run.write(2, 2, 3, before=change)
+    run.write(3, 4)
+    found = ids(tmp_path)
+    assert found == [1, 2, 3, 4, 100]
+    for number in found:  # by their partitions
+        assert ids(tmp_path, row_filter=f"id = {number}") == [number]
+        assert ids(tmp_path, row_filter=f"name = 'n{number}'") == [number]
+
+
+def test_files_keep_their_partition_spec_in_a_table_that_gets_its_first_one(tmp_path: Path) -> None:
+    run = made(tmp_path)
+
+    def change() -> None:
+        with catalog(tmp_path).load_table(NAME).update_spec() as update:
+            update.add_field("id", "identity", "by_id")
+        foreign(tmp_path, 100)
+
+    run.write(1, 1, 2, before=change)
+    run.write(2, 3)
+    for number in (1, 2, 3, 100):
+        assert ids(tmp_path, row_filter=f"id = {number}") == [number]
+
+
+def test_offsets_of_many_partitions_are_stored_once(tmp_path: Path) -> None:
+    run = made(tmp_path)
+    ends = {("flights", partition): 1_000_000 + partition for partition in range(1000)}
+    for number in range(1, 4):
+        version = BatchVersion(EPOCH, number)
+        assert not run.commits.has(version)
+        written = files(run.table.load(), [{"id": number, "name": "n"}])
+        run.commits.commit(written, version, ends, {"flights": "topic-id"}, lambda: None)
+    table = catalog(tmp_path).load_table(NAME)
+    assert max(len(snapshot.model_dump_json()) for snapshot in table.snapshots()) < 2000
+    next_run = Run(tmp_path).claim(3)
+    mark = next_run.known().mark
+    assert mark is not None
+    assert mark.offsets == ends
+    assert not next_run.write(3, 3)
+    assert next_run.write(4, 4)
 
 
 def test_two_connectors_of_one_table_do_not_disturb_each_other(tmp_path: Path) -> None:
@@ -196,6 +213,27 @@ def test_a_catalog_that_refuses_is_not_asked_again(tmp_path: Path, monkeypatch: 
     assert run.write(1, 0)
 
 
+@pytest.mark.parametrize("error", [ValueError("bad"), TypeError("bad"), NotImplementedError("bad")], ids=repr)
+def test_an_error_of_the_library_is_not_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    run = made(tmp_path)
+    answering(monkeypatch, commits=False, error=error)
+    with pytest.raises(type(error), match="bad"):
+        run.write(1, 0)
+    assert run.write(1, 0)
+
+
+def test_the_last_error_of_all_attempts_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = made(tmp_path)
+    monkeypatch.setattr(commits, "ATTEMPTS", 2)
+    answering(monkeypatch, commits=False, error=ConnectionResetError("Connection reset by peer"), times=2)
+    with pytest.raises(CommitFailedException, match=r"in 2 attempts: Connection reset by peer") as caught:
+        run.write(1, 0)
+    assert isinstance(caught.value.__cause__, ConnectionResetError)
+    assert run.write(1, 0)
+
+
 def test_a_late_request_of_an_attempt_that_was_given_up_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -226,26 +264,6 @@ def test_commits_go_to_their_branch_which_begins_where_main_ends(tmp_path: Path)
     assert ids(tmp_path) == [0, 100]
     audited = catalog(tmp_path).load_table(NAME).scan().use_ref("audit").to_arrow().to_pylist()
     assert sorted(row["id"] for row in audited) == [0, 1, 2]
-
-
-def test_the_retry_of_the_users_table_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """pyiceberg's own commits try again as a property of the table says; a zombie would succeed."""
-    zombie = made(tmp_path, **{"iceberg.tables.auto-create-props.commit.retry.num-retries": "50"})
-    assert catalog(tmp_path).load_table(NAME).properties["commit.retry.num-retries"] == "50"
-    asked: list[int] = []
-    real = SqlCatalog.commit_table
-
-    def counted(self: SqlCatalog, *request: Any) -> Any:
-        asked.append(1)
-        return real(self, *request)
-
-    def overtake() -> None:
-        Run(tmp_path).claim(0)
-        monkeypatch.setattr(SqlCatalog, "commit_table", counted)
-
-    with pytest.raises(TaskFencedError):
-        zombie.write(1, 0, before=overtake)
-    assert len(asked) == 1
 
 
 KILLED = """

@@ -242,7 +242,7 @@ def test_a_table_that_was_rolled_back_stops_the_task_with_the_offsets_to_go_back
         one.start()
         trace = one.failure()
     assert "it was rolled back or replaced" in trace
-    assert f'alter its offsets: to {{"{one.topic}": {{"0": 1}}}}' in trace
+    assert f'alter the offsets of all of its partitions: to {{"{one.topic}": {{"0": 1}}}}' in trace
 
 
 @pytest.mark.security

@@ -6,6 +6,9 @@ summaries of the branch's ancestors are what counts: after a rollback they are t
 the property is still the latest. So where the ancestors with marks have expired, the property is trusted only if the
 snapshot that it names is the parent of the oldest that is left, or if the table still has a file of the connector's
 last rows.
+
+Offsets of many partitions are in the property alone: the metadata of a table has the summaries of all its snapshots.
+A branch that does not exist yet is judged by main, where it will begin.
 """
 
 from __future__ import annotations
@@ -23,6 +26,9 @@ SUMMARY = "penstock."
 SINK = f"{SUMMARY}sink"
 PROPERTY = "penstock.sink."
 """The beginning of the property's name; the sink's name follows."""
+MAIN = "main"
+MAX_OFFSETS = 1000
+"""The most characters that offsets have in the summary of a snapshot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +67,14 @@ class Mark:
 
     def summary(self) -> dict[str, str]:
         """Return the properties of the summary of a snapshot."""
-        rows = {} if self.rows is None else {f"{SUMMARY}rows": f"{self.rows[0]}-{self.rows[1]}"}
-        return {SUMMARY + name: value for name, value in self._texts().items()} | rows
+        texts = self._texts()
+        if len(texts["offsets"]) > MAX_OFFSETS:
+            del texts["offsets"]
+        return {SUMMARY + name: value for name, value in texts.items()}
 
-    def property(self, snapshot: int, sequence: int) -> dict[str, str]:
+    def property(self, snapshot: int, sequence: int, branch: str) -> dict[str, str]:
         """Return the table's property; ``snapshot`` is the one that has the mark, with its sequence number."""
-        rows = {} if self.rows is None else {"rows": f"{self.rows[0]}-{self.rows[1]}"}
-        kept = {**self._texts(), **rows, "snapshot": snapshot, "sequence": sequence}
+        kept = {**self._texts(), "branch": branch, "snapshot": snapshot, "sequence": sequence}
         return {PROPERTY + self.sink: orjson.dumps(kept).decode()}
 
     def after(self, version: BatchVersion, offsets: Mapping[Partition, int], topics: Mapping[str, str]) -> Mark:
@@ -81,14 +88,16 @@ class Mark:
         )
 
     def is_same(self, other: Mark | None) -> bool:
-        """Whether it is what is read where this mark was stored. ``rows`` follow from the rest."""
-        return other is not None and self._texts() == other._texts()
+        """Whether it is what is read where this mark was stored. ``offsets`` and ``rows`` follow from the rest."""
+        names = "sink", "generation", "version"
+        return other is not None and all(getattr(self, name) == getattr(other, name) for name in names)
 
     def _texts(self) -> dict[str, str]:
         found: dict[str, dict[str, Any]] = {}
         for (topic, partition), offset in sorted(self.offsets.items()):
             place = found.setdefault(topic, {"id": self.topics.get(topic, ""), "offsets": {}})
             place["offsets"][str(partition)] = offset
+        rows = {} if self.rows is None else {"rows": f"{self.rows[0]}-{self.rows[1]}"}
         return {
             "sink": self.sink,
             "connector": self.connector,
@@ -98,12 +107,13 @@ class Mark:
             "epoch": self.version.epoch,
             "batch": str(self.version.number),
             "offsets": orjson.dumps(found).decode(),
+            **rows,
         }
 
 
 def mark_of(texts: Mapping[str, Any]) -> Mark:
     """Read a mark. Raises ValueError and KeyError if it is none."""
-    found: dict[str, Any] = orjson.loads(texts["offsets"])
+    found: dict[str, Any] = orjson.loads(texts.get("offsets", "{}"))
     snapshot, _, sequence = str(texts.get("rows", "")).partition("-")
     return Mark(
         sink=texts["sink"],
@@ -128,6 +138,8 @@ class Known:
     """A batch that the property names, but whose rows the table does not have any more."""
     unclear: bool = False
     """Whether it can't be told if the table has the rows of ``lost``."""
+    branch: str = ""
+    """The branch to which ``lost`` was committed; empty if it is not known."""
 
     @property
     def latest(self) -> BatchVersion | None:
@@ -139,39 +151,50 @@ class Known:
 def known_in(table: Any, branch: str, sink: str) -> Known:
     """Judge which batch of a sink a table has. Reads manifests only where snapshots have expired."""
     metadata = table.metadata
-    property = _property(metadata.properties.get(PROPERTY + sink))
-    ref = metadata.refs.get(branch)
-    snapshot = None if ref is None else metadata.snapshot_by_id(ref.snapshot_id)
-    parent = oldest = None
+    kept = _Kept.of(metadata.properties.get(PROPERTY + sink))
+    ref = metadata.refs.get(branch) or metadata.refs.get(MAIN)
+    head = None if ref is None else metadata.snapshot_by_id(ref.snapshot_id)
+    snapshot, oldest = head, None
     while snapshot is not None:
         summary = {} if snapshot.summary is None else snapshot.summary.additional_properties
         if summary.get(SINK) == sink:
             own = mark_of({name.removeprefix(SUMMARY): value for name, value in summary.items()})
-            ahead = property is not None and property[1] != snapshot.snapshot_id
-            return Known(own, property[0] if property is not None and ahead else None)
+            if kept is None:
+                return Known(own)
+            if kept.snapshot == snapshot.snapshot_id:
+                return Known(kept.mark)
+            return Known(own, kept.mark, branch=kept.branch)
         oldest, parent = snapshot, snapshot.parent_snapshot_id
         snapshot = None if parent is None else metadata.snapshot_by_id(parent)
-    if property is None:
+    if kept is None:
         return Known(None)
-    mark, id = property
-    if mark.rows is None or parent == id:
+    mark = kept.mark
+    if mark.rows is None or (oldest is not None and oldest.parent_snapshot_id == kept.snapshot):
         return Known(mark)
-    if oldest is None:
-        return Known(None, mark)
-    if _has_rows_of(table, metadata.snapshot_by_id(ref.snapshot_id), *mark.rows):
+    if head is None or oldest is None:
+        return Known(None, mark, branch=kept.branch)
+    if _has_rows_of(table, head, *mark.rows):
         return Known(mark)
-    # Some writers remove the parent of a snapshot when it expires, so that the first is not known by having none.
-    complete = parent is None and all(
-        each.added_snapshot_id == oldest.snapshot_id for each in oldest.manifests(table.io)
-    )
-    return Known(None, mark, unclear=not complete)
+    # Of two snapshots of a table the later one has the greater number. So what is left of this branch goes back to
+    # before the connector's last rows, or ends before them, if they are known not to be in it.
+    complete = not oldest.sequence_number > mark.rows[1] or head.sequence_number < mark.rows[1]
+    return Known(None, mark, unclear=not complete, branch=kept.branch)
 
 
-def _property(text: str | None) -> tuple[Mark, int] | None:
-    if text is None:
-        return None
-    found = orjson.loads(text)
-    return mark_of(found), int(found["snapshot"])
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """The mark in the table's property, and where the same one is among the snapshots."""
+
+    mark: Mark
+    snapshot: int
+    branch: str
+
+    @classmethod
+    def of(cls, text: str | None) -> Self | None:
+        if text is None:
+            return None
+        found = orjson.loads(text)
+        return cls(mark_of(found), int(found["snapshot"]), found.get("branch", ""))
 
 
 def _has_rows_of(table: Any, head: Any, id: int, sequence: int) -> bool:

@@ -17,7 +17,7 @@ from penstock.api.query import BatchVersion
 from penstock.connectors.spark.sink_settings import SinkSettings
 from penstock.spark.query.dataframes import narrowed
 from penstock.spark.query.iceberg.catalog import IcebergTable
-from penstock.spark.query.iceberg.commits import Commits
+from penstock.spark.query.iceberg.commits import Commits, NoTableError
 from penstock.spark.query.iceberg.files import FileWriter, WrittenTable
 from penstock.spark.query.iceberg.marks import Generation, Known, Mark, known_in
 from penstock.spark.query.limits import QueryLimits
@@ -60,6 +60,8 @@ class IcebergTarget:
         self._topics: Mapping[str, str] = {}
         self._found: Any = None
         """The table as ``columns`` has found it, for ``shape``."""
+        self._new = False
+        """Whether there was no table when this run began, and no batch before it: batches without rows leave none."""
 
     def _loaded(self) -> Any:
         return self._checked(self._table.load())
@@ -72,27 +74,41 @@ class IcebergTarget:
         return table
 
     def later(self, version: BatchVersion) -> BatchVersion | None:
-        latest = self._known().latest
+        """Raises NoTableError if there is no table, though batches were written before this one."""
+        known = self._known()
+        if known is None:
+            self._check_new(version)
+            return None
+        latest = known.latest
         return None if latest is None else later_of(version, {latest.epoch: latest.number})
 
     def committed_offsets(self) -> Mapping[Partition, int]:
-        mark = self._known().mark
-        return {} if mark is None else mark.offsets
+        known = self._known()
+        return {} if known is None or known.mark is None else known.mark.offsets
 
-    def _known(self) -> Known:
+    def _known(self) -> Known | None:
+        """Return the knowledge of the table, or None if there is none."""
         try:
             table = self._table.find()
-            return Known(None) if table is None else known_in(table, self._iceberg.branch, self._sink)
+            return None if table is None else known_in(table, self._iceberg.branch, self._sink)
         except Exception as error:
             raise_not_written(error)
+
+    def _check_new(self, version: BatchVersion) -> None:
+        """Raise NoTableError if the table that is missing has had batches before this one."""
+        self._new = self._new or version.number <= 1
+        if self._commits.claimed or not self._new:
+            raise NoTableError(self._table.name)
 
     def begin(self, version: BatchVersion, offsets: Mapping[Partition, int]) -> None:
         """Fence earlier runs; a table that does not exist yet has none."""
         try:
-            if self._table.find() is None and self._iceberg.creates:
-                return
+            if self._table.find() is None:
+                self._check_new(version.next())
+                if self._iceberg.creates:
+                    return
             if offsets or not self._commits.claimed:
-                self._commits.claim(version, offsets)
+                self._commits.claim(version, offsets, new=self._new and not self._commits.claimed)
         except Exception as error:
             raise_not_written(error)
 
@@ -112,10 +128,12 @@ class IcebergTarget:
     def shape(self, columns: t.StructType) -> t.StructType:
         """Create the table for records of these columns, or change it; return the columns that rows of it take.
 
-        Raises ConnectError if the records do not fit.
+        Raises ConnectError if the records do not fit, or if a table that had batches is missing.
         """
-        table = self._table.prepared(columns, self._found)
-        self._found = None
+        found, self._found = self._found or self._table.find(), None
+        if found is None and (self._commits.claimed or not self._new):
+            raise NoTableError(self._table.name)
+        table = self._table.prepared(columns, found)
         return written(columns, self._table.columns(table), ignores_case=self._iceberg.ignores_case)
 
     def columns(self) -> t.StructType | None:
@@ -135,16 +153,19 @@ class IcebergTarget:
 
     def add_nothing(self, version: BatchVersion, confirm: Callable[[], None]) -> None:
         """Commit the offsets of a batch without rows, if there is a table."""
-        if self._table.find() is not None:
+        if self._table.find() is None:
+            self._check_new(version)
+        else:
             self._write(None, None, version, confirm)
 
     def _write(
         self, frame: DataFrame | None, rows: Rows | None, version: BatchVersion, confirm: Callable[[], None]
     ) -> None:
         commits = self._commits
-        if not commits.claimed:  # the first batch of a table, or one that an earlier run has left
-            commits.claim(BatchVersion(version.epoch, version.number - 1))
+        # Confirmed before the claim, by which a run that has a successor would fence it, and before the commit.
         confirm()
+        if not commits.claimed:  # the first batch of a table, or one that an earlier run has left
+            commits.claim(BatchVersion(version.epoch, version.number - 1), new=self._new)
         if commits.has(version):
             log.info("%s has batch %s-%d", self._table.name, version.epoch, version.number)
             return
