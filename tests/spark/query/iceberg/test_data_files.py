@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
+import os
+import uuid
 from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -15,7 +17,7 @@ import pytest
 from pyiceberg import types as i
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
-from pyiceberg.transforms import VoidTransform
+from pyiceberg.transforms import IdentityTransform, VoidTransform
 from pyspark.sql import types as t
 
 from penstock.api.drift import SchemaDrift
@@ -162,6 +164,31 @@ def test_rows_of_large_and_small_partitions_are_complete(tmp_path: Path, monkeyp
     add(tmp_path, made)
     assert lake.ids(tmp_path) == list(range(3000))
     assert len(made) == 302
+
+
+def test_rows_wait_in_a_file_without_a_name_in_the_local_folder_of_spark(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that is killed leaves none. UUIDs are of a type of Arrow's own."""
+    monkeypatch.setattr(data_files, "MAX_WAITING", 1000)
+    local = tmp_path / "local"
+    local.mkdir()
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", f"{tmp_path}/missing,{local},{tmp_path}")
+    catalog = lake.catalog(tmp_path)
+    catalog.create_namespace("shop")
+    schema = Schema(i.NestedField(1, "id", i.LongType()), i.NestedField(2, "key", i.UUIDType()))
+    spec = PartitionSpec(PartitionField(1, 1000, IdentityTransform(), "id"))
+    writer = written(catalog.create_table(lake.NAME, schema, partition_spec=spec))
+    keys = [str(uuid.uuid4()) for _ in range(20)]
+    for number, key in enumerate(keys):
+        writer.write(batch(writer, [{"id": number % 4, "key": key}, {"id": number % 4, "key": None}]))
+    open_files = [os.readlink(each) for each in Path("/proc/self/fd").iterdir() if each.is_symlink()]
+    assert [each for each in open_files if each.startswith(f"{local}/") and each.endswith("(deleted)")]
+    assert not list(local.iterdir())
+    made = writer.close()
+    add(tmp_path, made)
+    assert len(made) == 4
+    assert sorted(str(row["key"]) for row in lake.rows(tmp_path) if row["key"]) == sorted(keys)
 
 
 def test_numbers_that_are_none_are_one_partition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -181,7 +181,9 @@ class Commits:
         generation = Generation(last + 1, secrets.token_hex(4))
         if (mark := known.mark) is None:
             return replace(self._owner, generation=generation, version=version, offsets=offsets)
-        return replace(mark, generation=generation, offsets={**mark.offsets, **offsets})
+        moved = {topic for topic, _ in offsets}  # which may have been deleted and created again
+        topics = {topic: id for topic, id in mark.topics.items() if topic not in moved}
+        return replace(mark, generation=generation, offsets={**mark.offsets, **offsets}, topics=topics)
 
     def _check_lost(self, known: Known, version: BatchVersion) -> None:
         """Raise LostRowsError if the group knows this batch to be written, and its rows are not there.

@@ -20,8 +20,8 @@ class Spill:
     """Keeps rows in a file of Spark's local folder. It has no name, so that a process that is killed leaves none."""
 
     def __init__(self, schema: pa.Schema) -> None:
-        folder = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0]
-        self._file: Any = tempfile.TemporaryFile(dir=folder or None)  # noqa: SIM115 - it is closed by ``close``
+        folders = filter(os.path.isdir, os.environ.get("SPARK_LOCAL_DIRS", "").split(","))
+        self._file: Any = tempfile.TemporaryFile(dir=next(folders, None))  # noqa: SIM115 - it is closed by ``close``
         self._writer: Any = pa.ipc.new_file(self._file, schema)
         self._blocks: list[pa.RecordBatch] = []
         self._count = 0
