@@ -106,7 +106,7 @@ def test_an_outcome_that_may_not_be_seen_is_not_waited_for(
     roles.write_text("rules: [{users: [oscar], actions: [operate]}]")
     gate = RequestGate(ReloadedFile(AUTHORIZATION, str(roles), Roles.parse))
     with serve(cluster.app("one", Authentication(BasicAuth(({"oscar": "o"},))), gate)) as url:
-        said = penstock(*command, "--url", url, "--user", "oscar:o", "--wait", "3600")
+        said = penstock(*command, "--url", url, "--user", "oscar:o", "--wait", "60")
     outcome = "The worker has accepted the request for connector a, whose outcome cannot be seen: "
     assert (said.exit_code, said.stdout.splitlines()[-1]) == (0, f"{outcome}oscar may not view connector a.")
 
