@@ -24,7 +24,7 @@ def topics(kafka: Kafka) -> list[str]:
     """A topic with 120 records and one that is no JSON, and an empty one."""
     topics = [kafka.create_topic(f"{name}-{uuid.uuid4().hex[:6]}") for name in ("orders", "payments")]
     texts = [f'{{"order": {i}, "customer": "c{i % 7}", "card": "4000-{i}"}}' for i in range(120)]
-    headers = (("from", b"shop"),)
+    headers = (("from", b"shop"), ("from", b"web"))
     sent = [Record(text, key=f"k{i}", partition=0, headers=headers) for i, text in enumerate(texts)]
     kafka.produce(topics[0], [*sent, Record("{broken", partition=0)])
     return topics
@@ -48,6 +48,7 @@ def worker(
     with WorkerProcess(bootstrap, folder) as worker:
         worker.put("orders-out", **config)
         worker.running("orders-out")
+        worker.put("one-out", **config | {"topics": topics[0], "file": str(folder / "one.txt")})
         yield worker
 
 
@@ -82,10 +83,31 @@ def test_records_are_searched_opened_and_continued(
     article = page.get_by_role("article")
     expect(article).to_contain_text(f"Record {topic}-0-45")
     expect(article).to_contain_text('"card": "[hidden]"')
-    expect(article).to_contain_text('"from": "[hidden]"')
+    expect(article).to_contain_text("from: [hidden] from: [hidden]")
     looks_right(page)
     picture(page, "records", request, page.get_by_role("navigation", name="Sections"))
     page.get_by_role("combobox", name="Topic").select_option(other)
     page.get_by_role("button", name="Show records").click()
     expect(page.get_by_text("No record with this text was found.")).to_be_visible()
     expect(article).to_have_count(0)
+
+
+def test_a_connector_with_one_topic_is_read_once_and_again_after_an_error(
+    worker: WorkerProcess, topics: list[str], open_page: Open
+) -> None:
+    url = str(worker.http.base_url).rstrip("/")
+    page = open_page(f"{url}/ui#/connector/one-out/overview")
+    section = page.get_by_role("navigation", name="Sections").get_by_role("link", name="Records")
+    asked = []
+    page.on("request", lambda request: asked.append(request.url) if "/records?" in request.url else None)
+    refusal = {"error_code": 429, "message": "ada has 2 previews under way"}
+    page.route("**/records?*", lambda route: route.fulfill(status=429, json=refusal))
+    section.click()
+    again = page.get_by_role("button", name="Try again")
+    expect(page.get_by_role("region", name="Records").get_by_role("alert")).to_have_text(refusal["message"])
+    page.unroute("**/records?*")
+    asked.clear()
+    again.click()
+    expect(page.get_by_role("region", name="Records", exact=True).get_by_role("row")).to_have_count(51)
+    expect(page.get_by_role("combobox", name="Topic")).to_have_value(topics[0])
+    assert len(asked) == 1

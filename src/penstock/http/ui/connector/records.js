@@ -6,7 +6,17 @@ import { exactly, get, penstockPath } from "../rest.js";
 const LIMIT = 50;
 
 export async function records(root, shown) {
-  const known = await read(shown.name, { limit: 1 });
+  root.replaceChildren(h("p", { "aria-live": "polite" }, "Reading records…"));
+  let known;
+  try {
+    known = await read(shown.name, { limit: LIMIT });
+  } catch (error) {
+    root.replaceChildren(
+      h("p", { class: "wrong", role: "alert" }, error.message),
+      h("p", { class: "controls" }, button("Try again", () => records(root, shown))));
+    return;
+  }
+  root.replaceChildren();
   const sink = known.direction === "in";
   root.append(h("p", {}, sink ? "Topics that it reads" : "Topics that it has written to", ", on ", h("code", {}, known.cluster), ". Nothing is committed."));
   if (!known.topics.length) {
@@ -71,7 +81,7 @@ export async function records(root, shown) {
       h("h2", { tabindex: "-1" }, name),
       record.errors.map(({ stage, class: plugin, message }) => h("p", { class: "wrong" }, `${stage} (${plugin}): ${message}`)),
       part("Key", record.key, record.key_schema), part("Value", record.value, record.value_schema),
-      record.headers.length ? part("Headers", Object.fromEntries(record.headers)) : ""));
+      record.headers.length ? part("Headers", record.headers.map(([key, value]) => `${key}: ${text(value)}`).join("\n")) : ""));
     one.querySelector("h2").focus();
   }
 
@@ -81,7 +91,7 @@ export async function records(root, shown) {
     h("p", { class: "controls" }, h("label", {}, "Topic ", topic), h("label", {}, "from ", from), at, place,
       h("label", {}, "of partition ", partition), h("label", {}, "with the text ", search), go),
     found, one);
-  if (known.topics.length === 1) await show("latest");
+  if (known.topic) draw(known);
 }
 
 function read(name, given) {
