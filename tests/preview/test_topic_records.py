@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from faults.proxy import Proxy
 from penstock.core.config.internal_topics import InternalTopics
+from penstock.core.model.messages import Refused
 from penstock.preview.messages import RecordsAnswer, RecordsRequest
 from penstock.preview.process import Previews
 from penstock.preview.topic_records import MAX_BYTES, topic_consumer, topic_records
 from support.kafka.client import Kafka, Record
+from support.waiting import until
 
 pytestmark = pytest.mark.integration
 
@@ -218,6 +222,26 @@ def test_the_topics_of_a_source_are_read_with_the_settings_of_its_producer() -> 
     assert "acks" not in settings
     of_sink = {"consumer.override.bootstrap.servers": "c:3", "consumer.override.group.id": "g"}
     assert topic_consumer(worker, of_sink, "sink")["bootstrap.servers"] == "c:3"
+
+
+def test_a_search_of_records_that_does_not_answer_is_named() -> None:
+    ended = Previews(300, (sys.executable, "-c", "import sys; sys.exit(3)"))
+    with pytest.raises(Refused, match=r"^The search of records has ended with status 3 and no answer"):
+        ended.records(request_for("127.0.0.1:1", "t"))
+
+
+def test_a_search_ends_when_its_client_has_left(tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+    endless = f"import pathlib, time; pathlib.Path({str(begun)!r}).touch(); time.sleep(36000)"
+    previews, left = Previews(36_000, (sys.executable, "-c", endless)), Future[None]()
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(previews.records, request_for("127.0.0.1:1", "t"), str, left)
+        until(begun.exists, "the process runs")
+        left.set_result(None)
+        with pytest.raises(Refused, match="The client has closed its connection"):
+            answer.result()
+    with pytest.raises(Refused, match="The client has closed its connection"):
+        previews.records(request_for("127.0.0.1:1", "t"), str, left)
 
 
 def test_records_are_read_in_a_process_of_their_own(kafka: Kafka, bootstrap: str, topic: str) -> None:

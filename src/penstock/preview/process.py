@@ -8,6 +8,8 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -35,6 +37,8 @@ TIME_LIMIT_S = 60.0
 END_S = 1.0
 MAX_OUTPUT = 1 << 16
 """Bytes of its output that are kept."""
+LEFT = 499
+"""Status of a request whose client has closed its connection, for the audit log; nobody receives it."""
 MAX_ANSWER = 1 << 30
 """Bytes."""
 
@@ -56,9 +60,13 @@ class Previews:
         assert isinstance(answer, PreviewAnswer)
         return redacted(answer, redact)
 
-    def records(self, request: RecordsRequest, redact: Callable[[str], str] = str) -> RecordsAnswer:
-        """Read records of a topic; otherwise as ``run``."""
-        answer = self._answer(request, redact)
+    def records(
+        self, request: RecordsRequest, redact: Callable[[str], str] = str, left: Future[None] | None = None
+    ) -> RecordsAnswer:
+        """Read records of a topic; otherwise as ``run``. The process is killed when ``left`` is done: the client has
+        closed its connection.
+        """
+        answer = self._answer(request, redact, left)
         assert isinstance(answer, RecordsAnswer)
         for record in answer.records:
             for error in record["errors"]:
@@ -66,18 +74,22 @@ class Previews:
         return answer if answer.error is None else replace(answer, error=redact(answer.error))
 
     def _answer(
-        self, request: PreviewRequest | RecordsRequest, redact: Callable[[str], str]
+        self,
+        request: PreviewRequest | RecordsRequest,
+        redact: Callable[[str], str],
+        left: Future[None] | None = None,
     ) -> PreviewAnswer | RecordsAnswer:
         if not self._free.acquire(blocking=False):
-            raise Refused(503, f"{AT_ONCE} previews are running, the maximum; try again later")
+            raise Refused(503, f"{AT_ONCE} previews or searches of records are running, the maximum; try again later")
         try:
-            return self._run(request, redact)
+            return self._run(request, redact, left)
         finally:
             self._free.release()
 
     def _run(
-        self, request: PreviewRequest | RecordsRequest, redact: Callable[[str], str]
+        self, request: PreviewRequest | RecordsRequest, redact: Callable[[str], str], left: Future[None] | None
     ) -> PreviewAnswer | RecordsAnswer:
+        name = "preview" if isinstance(request, PreviewRequest) else "search of records"
         given = frame(REQUESTS.encode(request))
         process = subprocess.Popen(
             self.command,
@@ -88,20 +100,24 @@ class Previews:
             start_new_session=True,
         )
         errors = LastOutput(process)
+        if left is not None:
+            left.add_done_callback(lambda _: _kill(process))
         try:
             out, _ = process.communicate(given, timeout=self.run_time_s)
         except subprocess.TimeoutExpired:
-            raise Refused(500, f"The preview has not ended within {self.run_time_s:g} s and was killed") from None
+            raise Refused(500, f"The {name} has not ended within {self.run_time_s:g} s and was killed") from None
         finally:
             _end(process)
+        if left is not None and left.done():
+            raise Refused(LEFT, f"The client has closed its connection before the {name} has ended")
         try:
             body = next(FrameDecoder(MAX_ANSWER).feed(out), None)
             answer = None if body is None else ANSWERS.decode(body)
         except ConnectionError as error:
-            raise Refused(500, f"The answer of the preview is invalid: {redact(str(error))}") from None
+            raise Refused(500, f"The answer of the {name} is invalid: {redact(str(error))}") from None
         if answer is None:
             last = errors.text().strip().rpartition("\n")[2]
-            raise Refused(500, f"The preview has ended with status {process.returncode} and no answer: {redact(last)}")
+            raise Refused(500, f"The {name} has ended with status {process.returncode} and no answer: {redact(last)}")
         return answer
 
 
@@ -130,11 +146,19 @@ class LastOutput:
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     """Kill the process and its children, such as the JVM of Java plugins."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
+    _kill_group(process)
     process.wait()
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Do the same without waiting, unless the process has ended: its ID may be another's by now."""
+    if process.returncode is None:
+        _kill_group(process)
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def redacted(answer: PreviewAnswer, redact: Callable[[str], str]) -> PreviewAnswer:

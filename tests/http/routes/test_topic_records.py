@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import socket
+from concurrent.futures import Future
+from queue import SimpleQueue
 from typing import Any
+from urllib.parse import urlsplit
 
+import httpx
 import pytest
 
 from penstock.core.model import local_requests as local
+from penstock.http.app import make_router
+from support.rest.server import serve
+from support.waiting import SECONDS
 
 PATH = "/penstock/v1/connectors/c/records"
 
@@ -31,6 +39,24 @@ PATH = "/penstock/v1/connectors/c/records"
 def test_a_request_is_passed_on(api: Any, cluster: Any, query: str, expected: local.ListRecords) -> None:
     api.get(f"{PATH}?{query}")
     assert cluster.record_requests == [expected]
+
+
+def test_a_client_that_closes_its_connection_is_reported() -> None:
+    asked: SimpleQueue[local.ListRecords] = SimpleQueue()
+
+    def submit(request: Any) -> Future[Any]:
+        asked.put(request)
+        return Future()
+
+    app = make_router(submit, httpx.AsyncClient(verify=False))
+    with serve(app) as url:
+        address = urlsplit(url)
+        with socket.create_connection((address.hostname, address.port)) as connection:
+            connection.sendall(f"GET {PATH} HTTP/1.1\r\nHost: {address.netloc}\r\n\r\n".encode())
+            left = asked.get().left
+            assert left is not None
+            assert not left.done()
+        left.result(SECONDS)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 
@@ -185,6 +186,8 @@ class ListRecords(RequestBase):
     limit: int = 50
     search: str | None = None
     seconds: int = 10
+    left: Future[None] | None = field(default=None, kw_only=True, compare=False, repr=False)
+    """Is done when the client has closed its connection: nobody reads the answer."""
 
 
 LocalRequest = (

@@ -60,7 +60,8 @@ class Shares:
             return
         room = self._rooms.setdefault((client, kind), _Room(asyncio.Semaphore(AT_ONCE[kind])))
         if kind == OF_PROCESSES and room.places.locked():
-            raise m.Refused(429, f"{client} has {AT_ONCE[kind]} previews under way, the maximum; try again later")
+            under_way = f"{AT_ONCE[kind]} previews or searches of records under way"
+            raise m.Refused(429, f"{client} has {under_way}, the maximum; try again later")
         room.users += 1
         try:
             async with room.places:

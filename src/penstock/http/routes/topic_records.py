@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+from concurrent.futures import Future
 from datetime import UTC, datetime
 
 from starlette.responses import Response
@@ -23,9 +25,25 @@ OFFSETS = re.compile(r"\d{1,9}:\d{1,18}(?:,\d{1,9}:\d{1,18}){0,199}", re.ASCII)
 
 def add_route(router: Router, ask: Ask) -> None:
     async def listed(call: Call) -> m.Reply | Response:
-        return await ask(call, _request(call))
+        request = _request(call)
+        watching = asyncio.create_task(_watch(call, request.left))
+        try:
+            return await ask(call, request)
+        finally:
+            watching.cancel()
 
     router.add("GET", f"{ONE}/records", listed)
+
+
+async def _watch(call: Call, left: Future[None] | None) -> None:
+    """Report that the client has closed its connection, so that the search for it ends."""
+    try:
+        while (await call.request.receive())["type"] != "http.disconnect":
+            pass
+    except m.Refused:  # a body, which has no meaning here, is too large
+        return
+    if left is not None:
+        left.set_result(None)
 
 
 def _request(call: Call) -> local.ListRecords:
@@ -49,6 +67,7 @@ def _request(call: Call) -> local.ListRecords:
         min(max(RECORDS if limit is None else limit, 1), MAX_RECORDS),
         search,
         min(max(SECONDS if seconds is None else seconds, 1), MAX_SECONDS),
+        left=Future(),
     )
 
 

@@ -89,9 +89,9 @@ class WorkerPreviews:
         given = request_of_letter(config, letter, dict(self.config), list(self.plugin_path), internal)
         return plain(self.processes.run(given, self.clean))
 
-    def records(self, request: RecordsRequest) -> RecordsAnswer:
-        """Read records of a topic of a connector."""
-        return self.processes.records(request, self.clean)
+    def records(self, request: RecordsRequest, left: Future[None] | None = None) -> RecordsAnswer:
+        """Read records of a topic of a connector, until ``left`` is done."""
+        return self.processes.records(request, self.clean, left)
 
     def _of_query(self, connector: SourceConnector, request: PreviewRequest) -> dict[str, Any]:
         """Preview a source whose records Spark reads; the rest is as for every source."""

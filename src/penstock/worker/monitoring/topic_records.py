@@ -6,6 +6,7 @@ They are read with the settings of the connector's own clients and decoded by it
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,7 +37,7 @@ class TopicRecords:
     check: Callable[[Mapping[str, str]], None]
     check_overrides: Callable[[Mapping[str, str], Collection[str]], None]
     internal_topics: Callable[[], InternalTopics]
-    read: Callable[[RecordsRequest], RecordsAnswer]
+    read: Callable[[RecordsRequest, Future[None] | None], RecordsAnswer]
 
     def answer(self, request: local.ListRecords) -> dict[str, Any]:
         """Return the body of the reply. Raises Refused, ConnectError."""
@@ -65,7 +66,7 @@ class TopicRecords:
             raise m.Refused(404, f"Topic {topic} is none that connector {name} {verb}")
         self.check(config)
         self.check_overrides(config, (CONSUMER if kind == "sink" else PRODUCER,))
-        answer = self.read(self._request(config, topic, request))
+        answer = self.read(self._request(config, topic, request), request.left)
         if answer.error is not None:
             why = answer.error
             said = why if answer.status < 500 else f"The records of topic {topic} could not be read: {why}"
