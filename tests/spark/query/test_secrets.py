@@ -201,7 +201,8 @@ def test_a_sink_by_jdbc(spark: Hosted, kafka: Kafka, ui: str, place: Path) -> No
 
 def test_a_sink_to_an_iceberg_table(spark: Hosted, kafka: Kafka, ui: str, place: Path) -> None:
     """Executors get what their file system needs."""
-    secrets = {f"iceberg.catalog.{name}": f"{CANARY}-{name}" for name in ("s3.secret-access-key", "token", "credential")}
+    names = ("s3.secret-access-key", "token", "credential")
+    secrets = {f"iceberg.catalog.{name}": f"{CANARY}-{name}" for name in names}
     with LakeSink(spark, kafka, kafka.create_topic(), place, schema=COLUMNS, **secrets, **CLIENTS) as one:
         one.produce(*make(0, 10))
         one.start()
