@@ -17,6 +17,7 @@ import orjson
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException, ForbiddenError
+from pyiceberg.table.update import RemovePartitionSpecsUpdate
 from pyiceberg.transforms import BucketTransform
 
 from penstock.api.query import BatchVersion
@@ -96,6 +97,23 @@ def test_files_keep_their_partition_spec_in_a_table_that_gets_its_first_one(tmp_
     run.write(2, 3)
     for number in (1, 2, 3, 100):
         assert ids(tmp_path, row_filter=f"id = {number}") == [number]
+
+
+def test_a_batch_whose_partition_spec_was_removed_is_written_again(tmp_path: Path) -> None:
+    run = made(tmp_path, **{"iceberg.tables.default-partition-by": "id"})
+
+    def change() -> None:
+        table = catalog(tmp_path).load_table(NAME)
+        with table.update_spec() as update:
+            update.remove_field("id")
+        table = catalog(tmp_path).load_table(NAME)
+        table.catalog.commit_table(table, (), (RemovePartitionSpecsUpdate(spec_ids=[0]),))
+        foreign(tmp_path, 100)
+
+    with pytest.raises(CommitFailedException, match="was removed while files were written"):
+        run.write(1, 1, before=change)
+    assert run.write(1, 1)
+    assert ids(tmp_path) == [1, 100]
 
 
 def test_offsets_of_many_partitions_are_stored_once(tmp_path: Path) -> None:

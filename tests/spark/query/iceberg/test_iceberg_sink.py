@@ -245,6 +245,31 @@ def test_a_table_that_was_rolled_back_stops_the_task_with_the_offsets_to_go_back
     assert f'alter the offsets of all of its partitions: to {{"{one.topic}": {{"0": 1}}}}' in trace
 
 
+def test_a_dropped_table_is_created_again_only_when_the_offsets_were_altered(
+    hosted: Hosted, kafka: Kafka, tmp_path: Path
+) -> None:
+    """The first batches have no rows, and leave no table."""
+    with LakeSink(hosted, kafka, kafka.create_topic(partitions=1), tmp_path, schema="id BIGINT") as one:
+        kafka.produce(one.topic, [Record(None)])
+        one.start()
+        one.written(1)
+        for number in range(2):
+            one.produce({"id": number})
+            one.wait(number + 1)
+            one.written(number + 2)
+        one.stop()
+        lake.catalog(tmp_path).drop_table(lake.NAME)
+        one.produce({"id": 2})
+        for _ in range(2):
+            one.start()
+            assert "There is no table shop.flights, though this connector has written batches" in one.failure()
+        assert not lake.catalog(tmp_path).table_exists(lake.NAME)
+        kafka.commit(f"connect-{one.name}", one.topic, 2)
+        one.start()
+        assert ids(one.wait(2)) == [1, 2]
+        one.written(4)
+
+
 @pytest.mark.security
 def test_a_table_whose_files_are_in_no_allowed_folder_is_not_written(
     hosted: Hosted, kafka: Kafka, tmp_path: Path

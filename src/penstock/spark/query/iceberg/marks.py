@@ -177,7 +177,7 @@ def known_in(table: Any, branch: str, sink: str) -> Known:
         return Known(mark)
     # Of two snapshots of a table the later one has the greater number. So what is left of this branch goes back to
     # before the connector's last rows, or ends before them, if they are known not to be in it.
-    complete = not oldest.sequence_number > mark.rows[1] or head.sequence_number < mark.rows[1]
+    complete = oldest.sequence_number <= mark.rows[1] or head.sequence_number < mark.rows[1]
     return Known(None, mark, unclear=not complete, branch=kept.branch)
 
 
