@@ -12,10 +12,12 @@ import pytest
 from penstock.spark import cluster
 from penstock.spark.cluster import HOSTED_MIB as PROCESS
 from penstock.spark.cluster import QUERY_MIB
+from penstock.spark.releases import LOG_STORE
 
 FORGET = "spark.executor.failuresValidityInterval"
 FORGET_MASTERS = "spark.yarn.am.attemptFailuresValidityInterval"
 OVERHEAD = "spark.executor.memoryOverhead"
+CLASS = "spark.delta.logStore.class"
 YARN, KUBERNETES = {"spark.master": "yarn"}, {"spark.master": "k8s://h:6443"}
 
 
@@ -87,19 +89,38 @@ def test_settings_that_are_not_valid_are_left_to_spark(given: dict[str, str]) ->
 def test_executors_are_requested_with_them_unless_sparks_own_file_has_them(tmp_path: Path) -> None:
     (tmp_path / "spark-defaults.conf").write_text(f"{FORGET} 3h\nspark.executor.cores 2\n")
     code = (
+        f"conf = with_defaults({YARN}, queries=False)\n"
+        "profiles = getattr(SparkContext._jvm.org.apache.spark.resource, 'ResourceProfile$')\n"
+        "profile = getattr(profiles, 'MODULE$').getOrCreateDefaultProfile(conf._jconf)\n"
+        f"print(conf.get('{FORGET}'), profile.executorResources().apply('memoryOverhead').amount())\n"
+    )
+    assert printed(code, tmp_path) == ["3h", str(384 + 3 * PROCESS)]
+
+
+@pytest.mark.integration
+@pytest.mark.slow
+@pytest.mark.parametrize("key", [LOG_STORE, CLASS])
+def test_queries_keep_the_log_store_of_delta_that_sparks_own_file_has(key: str, tmp_path: Path) -> None:
+    (tmp_path / "spark-defaults.conf").write_text(f"{key} com.acme.Store\n")
+    code = (
+        "conf = with_defaults({'spark.master': 'local[1]'}, queries=True)\n"
+        f"print(conf.get('{LOG_STORE}'), conf.get('spark.delta.logStore.class'))\n"
+    )
+    assert printed(code, tmp_path) == ["com.acme.Store" if each == key else "None" for each in (LOG_STORE, CLASS)]
+
+
+def printed(code: str, folder: Path) -> list[str]:
+    """Return the words that a program prints beside Spark's Java, whose own settings are in the folder."""
+    begin = (
         "import os\n"
         "from penstock.spark.java import spark_java\n"
         "os.environ['JAVA_HOME'] = str(spark_java().home)\n"
         "from pyspark import SparkContext\n"
         "from penstock.spark.settings import with_defaults\n"
         "SparkContext._ensure_initialized()\n"
-        f"conf = with_defaults({YARN}, queries=False)\n"
-        "profiles = getattr(SparkContext._jvm.org.apache.spark.resource, 'ResourceProfile$')\n"
-        "profile = getattr(profiles, 'MODULE$').getOrCreateDefaultProfile(conf._jconf)\n"
-        f"print(conf.get('{FORGET}'), profile.executorResources().apply('memoryOverhead').amount())\n"
     )
-    environment = {**os.environ, "SPARK_CONF_DIR": str(tmp_path)}
-    command = [sys.executable, "-c", code]
+    environment = {**os.environ, "SPARK_CONF_DIR": str(folder)}
+    command = [sys.executable, "-c", begin + code]
     ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=900, check=False)
     assert ran.returncode == 0, ran.stderr[-3000:]
-    assert ran.stdout.split() == ["3h", str(384 + 3 * PROCESS)]
+    return ran.stdout.split()

@@ -222,8 +222,6 @@ class HostSettings:
         conf = self._completed(conf | {"spark.app.name": name} | dict(self.query_spark))
         if self.query_slots:
             conf |= limit(conf, self.query_slots) | dict(self.query_spark)
-        if "spark.delta.logStore.class" not in conf:  # Delta refuses both
-            conf.setdefault(LOG_STORE, OWN_LOG_STORE)
         for key in ("spark.driver.defaultJavaOptions", "spark.executor.defaultJavaOptions"):
             if _NO_DTD not in conf[key]:
                 conf[key] = f"{conf[key]} {_NO_DTD}"
@@ -316,6 +314,8 @@ def with_defaults(conf: Mapping[str, str], queries: bool) -> SparkConf:
     from pyspark import SparkConf
 
     given = SparkConf().setAll(list(conf.items()))
+    if queries and not given.contains("spark.delta.logStore.class"):  # Delta refuses both
+        given.setIfMissing(LOG_STORE, OWN_LOG_STORE)
     return given.setAll(list(cluster.defaults(dict(given.getAll()), queries).items()))
 
 

@@ -62,6 +62,7 @@ class HadoopFolder:
     def __init__(self, jvm: Any, configuration: Any, path: str) -> None:
         # Each part of such a name is looked up in all jars.
         self._new_path, self._texts = jvm.org.apache.hadoop.fs.Path, jvm.org.apache.commons.io.IOUtils
+        self._types = jvm.py4j.reflection.TypeUtil
         self._root = self._new_path(path)
         self._files = self._root.getFileSystem(configuration)
         scheme = str(self._files.getUri().getScheme())
@@ -81,7 +82,7 @@ class HadoopFolder:
         try:  # rather than asking whether it exists, to which S3 answers without the reason if it refuses
             found = self._files.listStatus(self._at(path))
         except Py4JJavaError as error:
-            if str(error.java_exception.getClass().getName()) != _MISSING:
+            if not self._types.isInstanceOf(_MISSING, error.java_exception):
                 raise
             return []
         return [str(status.getPath().getName()) for status in found]
