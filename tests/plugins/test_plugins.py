@@ -219,7 +219,7 @@ def test_a_connector_that_is_not_there_is_named_as_java_does() -> None:
 def test_refusals_have_references_as_they_were_given() -> None:
     """Refusals do not contain values from config providers: a user who may validate need not know them."""
     plugins, secret = Plugins(), "canary-7f3a"
-    for key, shown in (("topics", "{topics=${file:x:y}}"), ("connector.class", "matches ${file:x:y}, ")):
+    for key, shown in (("password", "{password=${file:x:y}}"), ("connector.class", "matches ${file:x:y}, ")):
         with pytest.raises(Refused) as refused:
             plugins.validate({key: secret}, WorkerRules(), {key: "${file:x:y}"})
         assert shown in refused.value.message

@@ -52,6 +52,9 @@ from penstock.java.text import java_text
 
 log = logging.getLogger(__name__)
 
+_REFERENCE = re.compile(r"\$\{[^{}]*\}")
+"""One reference to a config provider, which is no secret."""
+
 NULL_VALUE = "Null value can not be supplied as the configuration value."
 
 
@@ -99,7 +102,8 @@ def named_connector(catalog: Catalog, props: Props) -> PluginClass:
     """Return the class that a configuration names, whatever its version. Raises Refused as ``connector_class`` does."""
     name = props.get(CONNECTOR_CLASS)
     if name is None:
-        config = masked(props)
+        hidden = masked(props)
+        config = {key: value if _REFERENCE.fullmatch(value or "") else hidden[key] for key, value in props.items()}
         shown = ", ".join(f"{key}={java_text(config[key])}" for key in copy_order(props))
         raise Refused(400, f"Connector config {{{shown}}} contains no connector type")
     try:
