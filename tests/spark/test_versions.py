@@ -123,7 +123,9 @@ def test_a_format_without_a_build_for_a_version_is_refused() -> None:
         f"Delta has no build for Spark 4.3: install a Spark that it is built for ({built}), for example "
         "`pip install 'pyspark==4.2.*'`, or use another format."
     )
-    assert "Iceberg has no build for Spark 4.2: " in str(refusal("iceberg", None, BY_NAME["4.2"]))
+    iceberg = str(refusal("iceberg", None, BY_NAME["4.2"]))
+    assert iceberg.startswith("Iceberg has no build for Spark 4.2: ")
+    assert iceberg.endswith(", or set `iceberg.catalog.type` and `iceberg.tables` in SparkSink, which needs no jar.")
 
 
 def test_a_format_that_is_not_installed_is_refused_with_its_coordinates() -> None:

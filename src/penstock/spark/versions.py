@@ -43,6 +43,8 @@ _FORMAT_CLASSES = {
     "delta": ("Delta", "org.apache.spark.sql.delta.sources.DeltaDataSource"),
     "iceberg": ("Iceberg", "org.apache.iceberg.spark.source.IcebergSource"),
 }
+_WITHOUT_JAR = {"iceberg": "set `iceberg.catalog.type` and `iceberg.tables` in SparkSink, which needs no jar"}
+"""By format how it is written without a jar."""
 _BUILT_FOR = re.compile(r"(?:delta-spark|iceberg-spark-runtime)[_-](\d\.\d)_\d\.\d+-")
 """The version of Spark in the name of a format's jar."""
 _SCALA = re.compile(r"_(2\.1\d)(?=[-:]|\.jar$)")
@@ -198,7 +200,8 @@ def refusal(format: str, jar: str | None, spark: SparkRelease) -> str | None:
     if jar is None:
         if coordinates is not None:
             return f"{title} is not installed in Spark {spark.name}: add it by `spark.jars.packages={coordinates}`."
-        return f"{title} has no build for Spark {spark.name}: {_others(format)}, or use another format."
+        instead = _WITHOUT_JAR.get(format.casefold(), "use another format")
+        return f"{title} has no build for Spark {spark.name}: {_others(format)}, or {instead}."
     built = _BUILT_FOR.search(jar)
     if built is None or built[1] == spark.name:
         return None
