@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import ssl
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import dropwhile, islice
 from types import TracebackType
 from typing import Any, Self
-from urllib.parse import quote, unquote
 
 import httpx
 
@@ -27,6 +24,7 @@ from penstock.http.client_errors import (
     WorkerError,
     refusal,
 )
+from penstock.http.client_urls import connector_in, escaped, flags, without_login
 
 DEFAULT_URL = "http://localhost:8083"
 TIMEOUT_S = 100.0
@@ -36,7 +34,6 @@ MOMENTARILY = "Cannot complete request"
 """Start of the message of a 409 that ends with the rebalance; a connector that exists already is a 409, too."""
 LATE = "Request timed out"
 """Start of the message of a 500 for a request that the worker still carries out."""
-_LOGIN = re.compile(r"([A-Za-z]+://)([^/?#]*)@")
 _PAUSES = (0.1, 0.2, 0.5, 1.0)
 
 
@@ -69,7 +66,7 @@ class Client:
         timeout: float = TIMEOUT_S,
         authority: str | None = None,
     ) -> None:
-        address, in_url = _without_login(url)
+        address, in_url = without_login(url)
         self.url = address.rstrip("/")
         self._patience = patience
         name, _, password = (user or "").partition(":")
@@ -107,12 +104,12 @@ class Client:
 
         ``within``: seconds for the answer and for retries, instead of the client's own limits.
         """
-        url = "/".join([self.url, *map(_escaped, path)])
+        url = "/".join([self.url, *map(escaped, path)])
         timeout = self._http.timeout if within is None else httpx.Timeout(within)
         give_up, tried = time.monotonic() + (self._patience if within is None else within), 0
         while True:
             try:
-                return self._once(method, url, query, body, _connector(path), timeout)
+                return self._once(method, url, query, body, connector_in(path), timeout)
             except WorkerError as error:
                 if error.status != 409 or not error.message.startswith(MOMENTARILY) or time.monotonic() > give_up:
                     raise
@@ -161,14 +158,14 @@ class Client:
 
     def plugins(self, connectors_only: bool = True, unusable: bool = False) -> list[dict[str, Any]]:
         """Return the plugins; with ``unusable`` also those that cannot be used, each with its ``problem``."""
-        query = {"connectorsOnly": str(connectors_only).lower(), **_flags(penstock="true" if unusable else "")}
+        query = {"connectorsOnly": str(connectors_only).lower(), **flags(penstock="true" if unusable else "")}
         return self.request("GET", "connector-plugins", query=query)
 
     def validate(self, config: Mapping[str, str | None]) -> dict[str, Any]:
         """Return every setting with its errors, their number in ``error_count``, and ``warnings`` in ``penstock``."""
         plugin = config.get("connector.class") or ""
         path = ("connector-plugins", _simple_name(plugin), "config", "validate")
-        return self.request("PUT", *path, query=_flags(penstock="true"), body=config)
+        return self.request("PUT", *path, query=flags(penstock="true"), body=config)
 
     def loggers(self) -> dict[str, dict[str, Any]]:
         return self.request("GET", "admin", "loggers")
@@ -176,7 +173,7 @@ class Client:
     def set_logger(self, name: str, level: str, *, cluster: bool = False) -> None:
         """Set the level of a logger on this worker (KIP-495), or with ``cluster`` on all (KIP-976)."""
         self.request(
-            "PUT", "admin", "loggers", name, query=_flags(scope="cluster" if cluster else ""), body={"level": level}
+            "PUT", "admin", "loggers", name, query=flags(scope="cluster" if cluster else ""), body={"level": level}
         )
 
     # -- connectors
@@ -208,7 +205,7 @@ class Client:
         """Return the status; with ``penstock`` also the health of the tasks, in the field of that name, if the worker
         is Penstock's. ``within`` is that of ``request``.
         """
-        return self.request("GET", "connectors", name, "status", query=_flags(penstock=penstock), within=within)
+        return self.request("GET", "connectors", name, "status", query=flags(penstock=penstock), within=within)
 
     def create(
         self,
@@ -314,7 +311,7 @@ class Client:
 
     def follow_logs(self, name: str, query: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         """Yield the last log lines and those that follow, until the connector is deleted or the caller stops."""
-        url = "/".join([self.url, "penstock/v1/connectors", _escaped(name), "logs/stream"])
+        url = "/".join([self.url, "penstock/v1/connectors", escaped(name), "logs/stream"])
         try:
             with self._http.stream("GET", url, params=query, timeout=httpx.Timeout(TIMEOUT_S, read=60)) as answer:
                 if not answer.is_success:
@@ -347,7 +344,7 @@ class Client:
         """Restart, and return the status, with RESTARTING for what is restarted; None for the connector alone
         (KIP-745).
         """
-        query = _flags(includeTasks=include_tasks, onlyFailed=only_failed)
+        query = flags(includeTasks=include_tasks, onlyFailed=only_failed)
         return self.request("POST", "connectors", name, "restart", query=query)
 
     def restart_task(self, name: str, task: int) -> None:
@@ -377,29 +374,6 @@ class Client:
 
     def reset_offsets(self, name: str) -> str:
         return self.request("DELETE", "connectors", name, "offsets")["message"]
-
-
-def _without_login(url: str) -> tuple[str, tuple[str, str] | None]:
-    """Return the URL without name and password, and these."""
-    found = _LOGIN.match(url)
-    if found is None:
-        return url, None
-    name, _, password = found[2].partition(":")
-    return found[1] + url[found.end() :], (unquote(name), unquote(password))
-
-
-def _connector(path: Sequence[str]) -> str | None:
-    """Return the connector that the path of a request names."""
-    following = dropwhile(lambda part: part != "connectors", path)
-    return next(islice(following, 1, None), None)
-
-
-def _escaped(part: str) -> str:
-    return quote(part, safe="") if part.strip(".") else part.replace(".", "%2E")
-
-
-def _flags(**given: str | bool) -> dict[str, str]:
-    return {name: str(value).lower() if value is True else str(value) for name, value in given.items() if value}
 
 
 def _bare(error: Exception) -> str:
