@@ -143,6 +143,7 @@ def test_a_look_that_does_not_end_holds_up_no_other(watched: Watched, monkeypatc
     watched.create("bad", "there-is-no-such-topic")
     watched.progress.begin_round()
     until(lambda: [row.connector for row in watched.progress.rows().rows] == ["bad"], "the row of the other sink")
+    assert not watched.hangs.is_set()
     watched.hangs.set()
     watched.progress.close()
 
