@@ -18,12 +18,16 @@ from penstock.connectors.spark.sink_settings import SINK_CONFIG
 from penstock.spark.query.iceberg.catalog import IcebergTable
 from penstock.spark.query.iceberg.commits import Commits
 from penstock.spark.query.iceberg.files import FileWriter, WrittenTable
-from penstock.spark.query.iceberg.marks import Generation, Known, Mark, known_in
+from penstock.spark.query.iceberg.marks import Generation, KnownBatch, Mark, known_in
 
 NAME = "shop.flights"
 COLUMNS = t.StructType([t.StructField("id", t.LongType()), t.StructField("name", t.StringType())])
 SINK = "flights-to-lake-0123456789ab"
 EPOCH = "aaaaaaaa.bbbbbbbb"
+
+
+def fields(**kinds: t.DataType) -> t.StructType:
+    return t.StructType([t.StructField(name, kind) for name, kind in kinds.items()])
 
 
 def config(place: Path, **more: str) -> dict[str, str]:
@@ -104,7 +108,7 @@ class Run:
         self.commits.commit(made, version, ends, {"flights": "topic-id"}, lambda: None)
         return True
 
-    def known(self) -> Known:
+    def known(self) -> KnownBatch:
         return known_in(self.table.load(), self.branch, self.sink)
 
 

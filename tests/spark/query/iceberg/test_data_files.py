@@ -21,12 +21,11 @@ from pyiceberg.transforms import IdentityTransform, VoidTransform
 from pyspark.sql import types as t
 
 from penstock.api.drift import SchemaDrift
-from penstock.api.errors import ConnectError, DataError
+from penstock.api.errors import DataError
 from penstock.spark.query.iceberg import files as data_files
 from penstock.spark.query.iceberg.catalog import IcebergTable
 from penstock.spark.query.iceberg.files import FileWriter, WrittenTable
 from penstock.spark.query.iceberg.partitions import Partitioner
-from penstock.spark.query.sink.rows.drift import drift
 from spark.query.iceberg import lake
 
 START = dt.datetime(1969, 12, 31, 20, tzinfo=dt.UTC)
@@ -44,10 +43,6 @@ COLUMNS = t.StructType(
 
 def table(place: Path, columns: t.StructType = COLUMNS, **more: str) -> Any:
     return IcebergTable(lake.settings(place, **more), SchemaDrift.EVOLVE).prepared(columns)
-
-
-def fields(**kinds: t.DataType) -> t.StructType:
-    return t.StructType([t.StructField(name, kind) for name, kind in kinds.items()])
 
 
 def values(count: int) -> list[dict[str, Any]]:
@@ -346,44 +341,6 @@ def test_nested_fields_whose_names_parquet_has_not_keep_their_values(tmp_path: P
     assert lake.rows(tmp_path) == [row]
 
 
-def test_id_columns_identify_rows_of_a_table_that_is_created(tmp_path: Path) -> None:
-    own = table(tmp_path, **{"iceberg.tables.default-id-columns": "id", "iceberg.tables.schema-force-optional": "true"})
-    assert own.schema().identifier_field_names() == {"id"}
-    assert own.schema().find_field("id").required
-    with pytest.raises(ConnectError, match="other: among the id columns of the table, but no field"):
-        table(tmp_path, **{"iceberg.tables.default-id-columns": "other", "iceberg.tables": "shop.other"})
-
-
-def test_a_partition_field_that_can_not_be_computed_creates_no_table(tmp_path: Path) -> None:
-    for by, said in (("day(name)", "day can't be computed of name"), ("bucket(no, 3)", "no, which is no field")):
-        with pytest.raises(ConnectError, match=said):
-            table(tmp_path, **{"iceberg.tables.default-partition-by": by})
-    assert not lake.catalog(tmp_path).table_exists(lake.NAME)
-
-
-def test_a_partition_field_of_the_name_of_a_column_creates_no_table(tmp_path: Path) -> None:
-    columns = fields(name=t.StringType(), name_trunc=t.StringType())
-    with pytest.raises(ConnectError, match=r"truncate\(name\) is called name_trunc, as a column"):
-        table(tmp_path, columns, **{"iceberg.tables.default-partition-by": "truncate(name, 2)"})
-    assert not lake.catalog(tmp_path).table_exists(lake.NAME)
-
-
-@pytest.mark.parametrize("kind", [t.StructType(), t.ArrayType(t.StructType()), fields(inner=t.StructType())], ids=str)
-def test_a_struct_without_fields_creates_no_table_and_no_column(tmp_path: Path, kind: t.DataType) -> None:
-    with pytest.raises(ConnectError, match=r"Column empty.* is a struct without fields.*ReplaceField"):
-        table(tmp_path, fields(id=t.LongType(), empty=kind))
-    assert not lake.catalog(tmp_path).table_exists(lake.NAME)
-    table(tmp_path, fields(id=t.LongType()))
-    with pytest.raises(ConnectError, match=r"Column empty.* is a struct without fields"):
-        table(tmp_path, fields(id=t.LongType(), empty=kind))
-
-
-def test_names_that_mean_two_columns_are_refused_without_speaking_of_id_columns(tmp_path: Path) -> None:
-    columns = t.StructType([t.StructField("a.b", t.LongType()), t.StructField("a", fields(b=t.LongType()))])
-    with pytest.raises(ConnectError, match=r"can't be the columns of one table.*a\.b"):
-        table(tmp_path, columns)
-
-
 @pytest.mark.parametrize("value", [86_400_000, -1])
 def test_a_time_that_no_day_has_is_refused(tmp_path: Path, value: int) -> None:
     writer = times(tmp_path)
@@ -404,7 +361,7 @@ def times(place: Path) -> FileWriter:
 
 
 def test_parts_of_lists_and_maps_with_nulls_are_made_to_fit(tmp_path: Path) -> None:
-    columns = fields(id=t.LongType(), list=t.ArrayType(t.LongType()), map=t.MapType(t.StringType(), t.LongType()))
+    columns = lake.fields(id=t.LongType(), list=t.ArrayType(t.LongType()), map=t.MapType(t.StringType(), t.LongType()))
     kind = pa.struct([("id", pa.int64()), ("list", pa.list_(pa.int64())), ("map", pa.map_(pa.string(), pa.int64()))])
     rows = [
         {"id": 1, "list": [1], "map": [("a", 1)]},
@@ -415,86 +372,10 @@ def test_parts_of_lists_and_maps_with_nulls_are_made_to_fit(tmp_path: Path) -> N
 
 
 def test_moments_are_times_without_a_zone_in_a_column_of_such(tmp_path: Path) -> None:
-    table(tmp_path, fields(at=t.TimestampNTZType()))
-    writer = written(table(tmp_path, fields(at=t.TimestampType())))
+    table(tmp_path, lake.fields(at=t.TimestampNTZType()))
+    writer = written(table(tmp_path, lake.fields(at=t.TimestampType())))
     noon = dt.datetime(2026, 11, 30, 12, tzinfo=dt.timezone(dt.timedelta(hours=1)))
     given = pa.array([{"at": noon}], pa.struct([("at", pa.timestamp("us", "America/New_York"))]))
     writer.write(pa.RecordBatch.from_struct_array(writer.shape.rows(given)))
     add(tmp_path, writer.close())
     assert lake.rows(tmp_path) == [{"at": dt.datetime(2026, 11, 30, 11)}]  # noqa: DTZ001 - a time without a zone
-
-
-def test_tables_are_created_only_if_wanted(tmp_path: Path) -> None:
-    with pytest.raises(ConnectError, match=r"There is no table shop.flights.*auto-create-enabled=true"):
-        table(tmp_path, **{"iceberg.tables.auto-create-enabled": "false"})
-
-
-def evolved(place: Path, before: t.StructType, then: t.StructType, mode: SchemaDrift, **more: str) -> str:
-    """Bring a table of some columns and records of others together, and return its schema."""
-    IcebergTable(lake.settings(place), SchemaDrift.EVOLVE).prepared(before)
-    found = IcebergTable(lake.settings(place, **more), mode).prepared(then)
-    assert found.schema() == lake.catalog(place).load_table(lake.NAME).schema()
-    return " ".join(str(each) for each in found.schema().fields)
-
-
-def test_columns_are_added_widened_and_made_optional_at_every_depth(tmp_path: Path) -> None:
-    required = t.StructType([t.StructField("n", t.IntegerType(), nullable=False)])
-    before = fields(i=t.IntegerType(), f=t.FloatType(), d=t.DecimalType(5, 2), s=required, l=t.ArrayType(required))
-    deep = fields(n=t.LongType(), more=t.ArrayType(fields(x=t.DateType())))
-    then = fields(
-        i=t.LongType(), f=t.DoubleType(), d=t.DecimalType(9, 2), s=deep, l=t.ArrayType(deep), new=t.DateType()
-    )
-    assert evolved(tmp_path, before, then, SchemaDrift.EVOLVE) == (
-        "1: i: optional long 2: f: optional double 3: d: optional decimal(9, 2) "
-        "4: s: optional struct<6: n: optional long, 9: more: optional list<struct<11: x: optional date>>> "
-        "5: l: optional list<struct<8: n: optional long, 12: more: optional list<struct<14: x: optional date>>>> "
-        "15: new: optional date"
-    )
-
-
-def test_narrower_records_change_nothing(tmp_path: Path) -> None:
-    before = fields(i=t.LongType(), f=t.DoubleType(), d=t.DecimalType(9, 2), more=t.StringType())
-    then = fields(i=t.ByteType(), f=t.FloatType(), d=t.DecimalType(38, 2))
-    assert "int " not in evolved(tmp_path, before, then, SchemaDrift.STOP)
-
-
-@pytest.mark.parametrize("mode", [SchemaDrift.EVOLVE, SchemaDrift.IGNORE, SchemaDrift.STOP])
-def test_types_that_contradict_each_other_stop_the_task(tmp_path: Path, mode: SchemaDrift) -> None:
-    with pytest.raises(ConnectError, match=r"s.a is string in the records and int in the table"):
-        evolved(tmp_path, fields(s=fields(a=t.IntegerType())), fields(s=fields(a=t.StringType())), mode)
-
-
-def test_wider_and_new_columns_without_evolution(tmp_path: Path) -> None:
-    before = fields(a=t.IntegerType(), s=fields(b=t.StringType()))
-    with pytest.raises(ConnectError, match=r"a is bigint.*evolve-schema-enabled=true"):
-        evolved(tmp_path, before, fields(a=t.LongType()), SchemaDrift.IGNORE)
-    new = fields(a=t.IntegerType(), s=fields(c=t.StringType()))
-    with pytest.raises(ConnectError, match=r"s\.c: not among the columns of shop.flights, and schema.drift=stop"):
-        evolved(tmp_path, before, new, SchemaDrift.STOP)
-    assert "c:" not in evolved(tmp_path, before, new, SchemaDrift.IGNORE)
-
-
-def test_names_in_other_cases_are_the_same_column_if_wanted(tmp_path: Path) -> None:
-    before, then = fields(Id=t.IntegerType()), fields(ID=t.IntegerType())
-    ignoring = {"iceberg.tables.schema-case-insensitive": "true"}
-    assert evolved(tmp_path, before, then, SchemaDrift.EVOLVE, **ignoring) == "1: Id: optional int"
-    assert "2: ID: optional int" in evolved(tmp_path, before, then, SchemaDrift.EVOLVE)
-    both = fields(id=t.IntegerType(), iD=t.IntegerType())
-    assert drift(both, before, ignores_case=True).misfits == ["id and iD are both column Id"]
-
-
-def test_another_writers_change_of_the_columns_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before, then = fields(a=t.IntegerType()), fields(a=t.IntegerType(), own=t.StringType())
-    IcebergTable(lake.settings(tmp_path), SchemaDrift.EVOLVE).prepared(before)
-    one = IcebergTable(lake.settings(tmp_path), SchemaDrift.EVOLVE)
-    catalog = one.catalog()
-    real = catalog.commit_table
-
-    def overtaken(*request: Any) -> Any:
-        monkeypatch.setattr(catalog, "commit_table", real)
-        with lake.catalog(tmp_path).load_table(lake.NAME).update_schema() as update:
-            update.add_column("theirs", lake.catalog(tmp_path).load_table(lake.NAME).schema().find_type("a"))
-        return real(*request)
-
-    monkeypatch.setattr(catalog, "commit_table", overtaken)
-    assert one.prepared(then).schema().column_names == ["a", "theirs", "own"]

@@ -9,7 +9,7 @@ import pytest
 from penstock.api.errors import ConnectError
 from penstock.api.query import BatchVersion
 from penstock.connectors.spark.sink_settings import SinkSettings
-from penstock.spark.query.iceberg.commits import LostRowsError, NoTableError
+from penstock.spark.query.iceberg.commits import LostRowsError, TableGoneError
 from penstock.spark.query.iceberg.target import IcebergTarget
 from penstock.spark.query.limits import QueryLimits
 from penstock.spark.query.safe import Safe
@@ -90,7 +90,7 @@ def test_a_rollback_before_the_first_batch_is_found(tmp_path: Path) -> None:
         Run(tmp_path).claim(1)
 
 
-def test_a_table_that_was_made_anew_in_the_midst_of_a_run_stops_the_task(tmp_path: Path) -> None:
+def test_a_table_that_was_recreated_in_the_midst_of_a_run_stops_the_task(tmp_path: Path) -> None:
     run = made(tmp_path)
     run.write(1, 0)
     catalog(tmp_path).drop_table(NAME)
@@ -116,10 +116,12 @@ def test_a_table_that_was_dropped_is_not_created_without_the_rows_of_earlier_bat
         lambda: target(tmp_path).begin(BatchVersion(EPOCH, 1), {}),
         lambda: target(tmp_path).shape(COLUMNS),
     ):
-        with pytest.raises(NoTableError, match=r"no table shop.flights, .* alter the offsets of all of its partitions"):
+        with pytest.raises(
+            TableGoneError, match=r"no table shop.flights, .* alter the offsets of all of its partitions"
+        ):
             step()
     assert not catalog(tmp_path).table_exists(NAME)
-    # The offsets are altered: the numbers of batches begin anew.
+    # The offsets are altered: the numbers of batches begin again.
     again = target(tmp_path)
     assert again.later(BatchVersion(ALTERED, 1)) is None
     again.begin(BatchVersion(ALTERED, 0), {})
@@ -128,7 +130,7 @@ def test_a_table_that_was_dropped_is_not_created_without_the_rows_of_earlier_bat
     assert catalog(tmp_path).table_exists(NAME)
 
 
-def test_a_table_that_was_made_anew_while_the_connector_did_not_run_stops_the_task(tmp_path: Path) -> None:
+def test_a_table_that_was_recreated_while_the_connector_did_not_run_stops_the_task(tmp_path: Path) -> None:
     run = made(tmp_path)
     run.write(1, 1)
     catalog(tmp_path).drop_table(NAME)

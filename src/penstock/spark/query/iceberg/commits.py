@@ -42,7 +42,7 @@ from pyiceberg.table.update import AssertRefSnapshotId, AssertTableUUID, SetProp
 from penstock.api.errors import ConnectError
 from penstock.api.query import BatchVersion
 from penstock.pipeline.task import TaskFencedError
-from penstock.spark.query.iceberg.marks import MAIN, Generation, Known, Mark, known_in
+from penstock.spark.query.iceberg.marks import MAIN, Generation, KnownBatch, Mark, known_in
 from penstock.spark.query.sink.progress import Partition
 from penstock.spark.query.sink.topics import as_json
 
@@ -75,7 +75,7 @@ class OutcomeUnknownError(Exception):
 class LostRowsError(ConnectError):
     """The table has not the rows any more that this connector has committed."""
 
-    def __init__(self, table: str, branch: str, known: Known, expected: str) -> None:
+    def __init__(self, table: str, branch: str, known: KnownBatch, expected: str) -> None:
         place, mark, lost = f"{table} (branch {branch})", known.mark, known.lost
         if known.unclear:
             assert lost is not None
@@ -104,7 +104,7 @@ class LostRowsError(ConnectError):
         )
 
 
-class NoTableError(ConnectError):
+class TableGoneError(ConnectError):
     """The table to which this connector has written is not there."""
 
     def __init__(self, table: str) -> None:
@@ -120,7 +120,7 @@ class _Failed(NamedTuple):
     """An attempt that has committed nothing, with the table as it is then."""
 
     table: Any
-    known: Known
+    known: KnownBatch
     error: Exception
 
 
@@ -176,7 +176,7 @@ class Commits:
             time.sleep(pause)
         raise _too_many(self._name, last) from last
 
-    def _claim_after(self, known: Known, version: BatchVersion, offsets: Mapping[Partition, int]) -> Mark:
+    def _claim_after(self, known: KnownBatch, version: BatchVersion, offsets: Mapping[Partition, int]) -> Mark:
         last = max((each.generation.number for each in (known.mark, known.lost) if each is not None), default=0)
         generation = Generation(last + 1, secrets.token_hex(4))
         if (mark := known.mark) is None:
@@ -185,11 +185,11 @@ class Commits:
         topics = {topic: id for topic, id in mark.topics.items() if topic not in moved}
         return replace(mark, generation=generation, offsets={**mark.offsets, **offsets}, topics=topics)
 
-    def _check_lost(self, known: Known, version: BatchVersion) -> None:
+    def _check_lost(self, known: KnownBatch, version: BatchVersion) -> None:
         """Raise LostRowsError if the group knows this batch to be written, and its rows are not there.
 
         Numbers count on from one epoch to the next, so that a table which is behind lacks rows whatever the epoch. Only
-        if the offsets of all partitions were altered or reset do they begin anew, after the batch that the table has.
+        if the offsets of all partitions were altered or reset do they begin again, after the batch that the table has.
         """
         there, lost = known.mark, known.lost
         if known.unclear and there is None:
@@ -329,9 +329,11 @@ class Commits:
 
     def _check_table(self, table: Any) -> None:
         if table.metadata.table_uuid != self._uuid:
-            raise LostRowsError(self._name, self._branch, Known(None), "this run has written to another of its name")
+            raise LostRowsError(
+                self._name, self._branch, KnownBatch(None), "this run has written to another of its name"
+            )
 
-    def _check_mine(self, known: Known) -> None:
+    def _check_mine(self, known: KnownBatch) -> None:
         """Raise TaskFencedError or LostRowsError if the connector's last mark is not the one of this run."""
         if self._pending is not None and self._pending.is_same(known.mark):
             self._mark = _at(self._pending, known.mark)
@@ -341,7 +343,7 @@ class Commits:
         if not mine.is_same(known.mark):
             raise LostRowsError(self._name, self._branch, known, f"this run has committed batch {_named(mine)}")
 
-    def _check_latest(self, known: Known) -> None:
+    def _check_latest(self, known: KnownBatch) -> None:
         """Raise TaskFencedError if this run has claimed the table, and a later one, too."""
         mine = self._mark
         for other in (known.mark, known.lost):

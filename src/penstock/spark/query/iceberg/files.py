@@ -61,7 +61,7 @@ class WrittenTable:
     spec_id: int
     location: str
     properties: Mapping[str, str]
-    """Those of the table, and those of the connector in place of them."""
+    """Properties of the table, replaced by those of the connector."""
     io: Mapping[str, str]
     ignores_case: bool
     prefix: str

@@ -129,7 +129,7 @@ def mark_of(texts: Mapping[str, Any]) -> Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownBatch:
     """The knowledge of a table about a connector's batches."""
 
     mark: Mark | None
@@ -148,7 +148,7 @@ class Known:
         return None if found is None else found.version
 
 
-def known_in(table: Any, branch: str, sink: str) -> Known:
+def known_in(table: Any, branch: str, sink: str) -> KnownBatch:
     """Judge which batch of a sink a table has. Reads manifests only where snapshots have expired."""
     metadata = table.metadata
     kept = _Kept.of(metadata.properties.get(PROPERTY + sink))
@@ -160,25 +160,25 @@ def known_in(table: Any, branch: str, sink: str) -> Known:
         if summary.get(SINK) == sink:
             own = mark_of({name.removeprefix(SUMMARY): value for name, value in summary.items()})
             if kept is None:
-                return Known(own)
+                return KnownBatch(own)
             if kept.snapshot == snapshot.snapshot_id:
-                return Known(kept.mark)
-            return Known(own, kept.mark, branch=kept.branch)
+                return KnownBatch(kept.mark)
+            return KnownBatch(own, kept.mark, branch=kept.branch)
         oldest, parent = snapshot, snapshot.parent_snapshot_id
         snapshot = None if parent is None else metadata.snapshot_by_id(parent)
     if kept is None:
-        return Known(None)
+        return KnownBatch(None)
     mark = kept.mark
     if mark.rows is None or (oldest is not None and oldest.parent_snapshot_id == kept.snapshot):
-        return Known(mark)
+        return KnownBatch(mark)
     if head is None or oldest is None:
-        return Known(None, mark, branch=kept.branch)
+        return KnownBatch(None, mark, branch=kept.branch)
     if _has_rows_of(table, head, *mark.rows):
-        return Known(mark)
+        return KnownBatch(mark)
     # Of two snapshots of a table the later one has the greater number. So what is left of this branch goes back to
     # before the connector's last rows, or ends before them, if they are known not to be in it.
     complete = oldest.sequence_number <= mark.rows[1] or head.sequence_number < mark.rows[1]
-    return Known(None, mark, unclear=not complete, branch=kept.branch)
+    return KnownBatch(None, mark, unclear=not complete, branch=kept.branch)
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ class Partitioner:
             numbers = np.array([*(known[each] for each in found), known[None]], np.int64)
             indices = encoded.indices.fill_null(len(found)).to_numpy(zero_copy_only=False).astype(np.int64)
             values = list(known)
-            # Numbered anew after each field, so that the numbers stay below that of the rows.
+            # Numbered again after each field, so that the numbers stay below that of the rows.
             present, codes = np.unique(codes * len(values) + numbers[indices], return_inverse=True)
             keys = [
                 (*keys[each // len(values)][:place], values[each % len(values)], *empty[place + 1 :])

@@ -17,9 +17,9 @@ from penstock.api.query import BatchVersion
 from penstock.connectors.spark.sink_settings import SinkSettings
 from penstock.spark.query.dataframes import narrowed
 from penstock.spark.query.iceberg.catalog import IcebergTable
-from penstock.spark.query.iceberg.commits import Commits, NoTableError
+from penstock.spark.query.iceberg.commits import Commits, TableGoneError
 from penstock.spark.query.iceberg.files import FileWriter, WrittenTable
-from penstock.spark.query.iceberg.marks import Generation, Known, Mark, known_in
+from penstock.spark.query.iceberg.marks import Generation, KnownBatch, Mark, known_in
 from penstock.spark.query.limits import QueryLimits
 from penstock.spark.query.safe import Safe, SafeReference
 from penstock.spark.query.sink.progress import Partition, later_of
@@ -74,7 +74,7 @@ class IcebergTarget:
         return table
 
     def later(self, version: BatchVersion) -> BatchVersion | None:
-        """Raises NoTableError if there is no table, though batches were written before this one."""
+        """Raises TableGoneError if there is no table, though batches were written before this one."""
         known = self._known()
         if known is None:
             self._check_new(version)
@@ -86,7 +86,7 @@ class IcebergTarget:
         known = self._known()
         return {} if known is None or known.mark is None else known.mark.offsets
 
-    def _known(self) -> Known | None:
+    def _known(self) -> KnownBatch | None:
         """Return the knowledge of the table, or None if there is none."""
         try:
             table = self._table.find()
@@ -95,10 +95,10 @@ class IcebergTarget:
             raise_not_written(error)
 
     def _check_new(self, version: BatchVersion) -> None:
-        """Raise NoTableError if the table that is missing has had batches before this one."""
+        """Raise TableGoneError if the table that is missing has had batches before this one."""
         self._new = self._new or version.number <= 1
         if self._commits.claimed or not self._new:
-            raise NoTableError(self._table.name)
+            raise TableGoneError(self._table.name)
 
     def begin(self, version: BatchVersion, offsets: Mapping[Partition, int]) -> None:
         """Fence earlier runs; a table that does not exist yet has none."""
@@ -132,7 +132,7 @@ class IcebergTarget:
         """
         found, self._found = self._found or self._table.find(), None
         if found is None and (self._commits.claimed or not self._new):
-            raise NoTableError(self._table.name)
+            raise TableGoneError(self._table.name)
         table = self._table.prepared(columns, found)
         return written(columns, self._table.columns(table), ignores_case=self._iceberg.ignores_case)
 

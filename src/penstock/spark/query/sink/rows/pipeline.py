@@ -60,7 +60,7 @@ class Rows:
     report: bool = True
     """Whether failures of records are reported; otherwise these are left out silently."""
     exact: bool = False
-    """As that of RowPlan, for rows without a plan."""
+    """RowPlan's setting of this name, for rows without a plan."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield from self.made(batches)
