@@ -273,3 +273,36 @@ def test_connections_that_outlast_a_rebalance_are_not_warned_of(idle: str, caplo
 def test_a_time_to_resolve_names_is_checked() -> None:
     with pytest.raises(ConfigError, match=r"bootstrap\.resolve\.timeout\.ms: Value must be at least 0"):
         distributed(bootstrap__resolve__timeout__ms="-1")
+
+
+HOOK = {"penstock__alert__webhook__url": "https://hooks.example.com/a"}
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"webhook__url": "ftp://h/s3cret"}, "is no URL of a webhook; expected https://host/path"),
+        ({"webhook__url": "https://"}, "is no URL of a webhook"),
+        ({"webhook__url": "https://h:99999/s3cret"}, "is no URL of a webhook"),
+        ({"webhook__url": "https://h/a s3cret"}, "is no URL of a webhook"),
+        ({"webhook__url": "https://ada:s3cret@h/"}, "has a login before its host"),
+        ({"webhook__url": "https://h/#s3cret"}, "has a fragment"),
+        ({"webhook__url": "https://h", "webhook__header": "s3cret"}, "is not of the form Name: value"),
+        ({"webhook__url": "https://h", "webhook__header": "A: s3cret\nB: c"}, "is not of the form Name: value"),
+        ({"webhook__header": "A: s3cret"}, "has no effect without `penstock.alert.webhook.url`"),
+        ({"webhook__ca": "/ca.pem"}, "has no effect without `penstock.alert.webhook.url`"),
+    ],
+)
+def test_a_webhook_that_can_not_be_called_is_refused_without_its_secrets(given: dict[str, str], sentence: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        distributed(**{f"penstock__alert__{name}": value for name, value in given.items()})
+    assert sentence in str(caught.value)
+    assert "s3cret" not in str(caught.value)
+
+
+def test_a_webhook_needs_the_history() -> None:
+    with pytest.raises(ConfigError, match="needs the history, which remembers what has been sent"):
+        distributed(**HOOK, penstock__history__topic="")
+    given = distributed(**HOOK, penstock__alert__webhook__header="Authorization: Bearer t0ken")
+    assert "t0ken" not in f"{given.values}"
+    assert "hooks.example.com" not in f"{given.values}"

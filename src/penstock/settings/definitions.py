@@ -24,6 +24,7 @@ from penstock.api.validators import (
 from penstock.core.config.runtime_settings import define_worker_settings
 from penstock.core.model.limits import MAX_GROUP_BYTES
 from penstock.core.session_keys import DEFAULT_KEY_SIZES, DIGESTS
+from penstock.settings.alerts import define_alerts
 from penstock.settings.documentation import documented, of_https
 from penstock.settings.security import define_access, define_permissions, define_rest_limits
 from penstock.settings.telemetry import define_telemetry
@@ -151,6 +152,7 @@ def _worker_config() -> ConfigDef:
     _define_logs(config)
     _define_page(config)
     define_telemetry(config)
+    define_alerts(config)
     define_worker_settings(config)
     _define_stalls(config)
     define_rest_limits(config)

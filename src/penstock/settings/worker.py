@@ -15,6 +15,7 @@ from penstock.core.config.converter import CONVERTERS
 from penstock.files import read_file
 from penstock.java.errors import PropertiesError
 from penstock.java.properties import parse_properties
+from penstock.settings.alerts import check_alerts
 from penstock.settings.definitions import distributed_config, standalone_config
 from penstock.settings.providers import BUILT_IN, ConfigTransformer, references
 from penstock.settings.telemetry import check_telemetry
@@ -193,6 +194,7 @@ def _parsed(config: Mapping[str, str], definitions: Any) -> dict[str, Any]:
         log.warning("%s", sentence)
     values: dict[str, Any] = definitions.parse(config)
     check_telemetry(values)
+    check_alerts(values)
     return values
 
 

@@ -39,6 +39,7 @@ from penstock.observe import LogLevels, name_worker, redact_by
 from penstock.plugins import Plugins
 from penstock.plugins.jars import JavaSettings, java_plugins
 from penstock.settings import ExactlyOnceSource, WorkerSettings
+from penstock.settings.alerts import secrets_of
 from penstock.settings.providers import ConfigTransformer
 from penstock.settings.redaction import Redaction
 from penstock.settings.security import plugin_environment
@@ -61,6 +62,7 @@ from penstock.worker.connectors.run import ConnectorSetup
 from penstock.worker.distributed import KafkaFoundation
 from penstock.worker.local import LocalAnswers, WorkerLevels
 from penstock.worker.loop import Loop, Parts
+from penstock.worker.monitoring.alerts import AlertWebhook
 from penstock.worker.monitoring.candidates import Candidates
 from penstock.worker.monitoring.dead_letters import DeadLetters
 from penstock.worker.monitoring.history import History
@@ -106,7 +108,8 @@ class Worker:
         check_converters(settings, self._plugins.catalog)
         self._redaction = Redaction()
         self._providers = ConfigTransformer.of(config, self._plugins.resolve, self._redaction.learn_references)
-        self._redaction.learn_own(config, (FORWARDING_KEY,))
+        of_webhook = secrets_of(config)
+        self._redaction.learn_own({**config, **of_webhook}, (FORWARDING_KEY, *of_webhook))
         permissions = WorkerPermissions.of(
             settings, self._plugins, self._known_connectors(), lambda *given: self._hosts.judge_sql(*given)
         )
@@ -152,6 +155,9 @@ class Worker:
         self._history = History.of(settings, lambda: self._herder.membership.is_leader)
         self._metrics = WorkerMetrics(self._herder, self._configurations.class_name, failures=self._history.failures)
         self._problems = Problems(config, self._herder, self._plugins, self._configurations, self._history)
+        self._alerts = AlertWebhook.of(
+            settings, self._herder, lambda: self._problems.attention.here(), self._history, self._redaction.clean
+        )
         self._prometheus = PrometheusText(self._metrics.values)
         known = Known(self.id, self._prometheus.families, self._connector, self._configurations.resolve)
         self._telemetry = Telemetry.of(settings, known)
@@ -181,6 +187,8 @@ class Worker:
         self._hosts.start()
         self._history.start()
         self._problems.start()
+        if self._alerts is not None:
+            self._alerts.start()
         self._foundation.open()
         self._telemetry.start()
 
@@ -191,6 +199,8 @@ class Worker:
         """
         patience = self.settings.task_shutdown_timeout_ms / 1000
         self._reloads.close()
+        if self._alerts is not None:
+            self._alerts.close()
         self._server.stop(timeout=5)
         ends: list[Callable[[], None]] = [self._foundation.leave, lambda: self._hosts.close(timeout=patience)]
         if not self._loop.shut_down(timeout=patience + 15):

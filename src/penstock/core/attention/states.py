@@ -77,6 +77,11 @@ def root_cause(trace: str) -> str:
     return next(iter(causes[-1:] or lines[:1]), "")
 
 
+def failure_row(name: str, task: int | None, trace: str, time_ms: int) -> Row:
+    """Return the row of a connector or task that has failed at this time."""
+    return _failed(name, Part(task, "FAILED", "", trace, time_ms))
+
+
 def _row(watched: Watched, part: Part, now_ms: int) -> Row | None:
     if part.state == "FAILED":
         return _failed(watched.name, part)

@@ -1,4 +1,6 @@
-"""The history topic: versions and events as JSON, one partition, kept for a time."""
+"""The history topic: versions and events as JSON, one partition, kept for a time. Beside them, alerts and the rows that
+workers store for them.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 from penstock.api.kafka import TopicSpec
+from penstock.core.attention.alerts import Alert, StoredEntry, WorkerRows, alert_of, rows_of
 from penstock.history.entries import ConnectorVersion, Entry, HistoryEvent, timestamp
 from penstock.java.jackson import compact
 from penstock.kafka.client_settings import internal, own_client_id
@@ -31,15 +34,24 @@ def topic_name(worker: Mapping[str, str]) -> str:
     return f"{worker['config.storage.topic']}-history" if given is None else given.strip()
 
 
-def encode(entry: Entry) -> tuple[bytes, bytes]:
-    kind = "version" if isinstance(entry, ConnectorVersion) else "event"
-    return entry.key.encode(), compact.encode({"type": kind, **asdict(entry)})
+def encode(entry: Entry | StoredEntry) -> tuple[bytes, bytes]:
+    match entry:
+        case Alert() | WorkerRows():
+            members = {"type": "alert" if isinstance(entry, Alert) else "rows", **entry.record()}
+        case _:
+            members = {"type": "version" if isinstance(entry, ConnectorVersion) else "event", **asdict(entry)}
+    return entry.key.encode(), compact.encode(members)
 
 
-def decode(value: bytes | None) -> Entry | None:
+def decode(value: bytes | None) -> Entry | StoredEntry | None:
     """None for what no worker of this version has written."""
     try:
         members = compact.decode(value or b"null")
+        match members.get("type"):
+            case "alert":
+                return alert_of(members)
+            case "rows":
+                return rows_of(members)
         if members.get("reason") is not None:
             members["reason"] = sys.intern(members["reason"])  # a task that fails again and again fails in one way
         entry = _KINDS[members.pop("type")](**members)
@@ -80,7 +92,7 @@ class HistoryStore:
         self,
         worker: Mapping[str, str],
         retention_ms: int,
-        on_entries: Callable[[list[Entry]], None],
+        on_entries: Callable[[list[Entry | StoredEntry]], None],
         *,
         on_caught_up: Callable[[], None],
         on_failed: Callable[[Exception], None],
@@ -109,7 +121,7 @@ class HistoryStore:
     def start(self) -> None:
         self._log.start()
 
-    def append(self, entries: Sequence[Entry], on_done: OnDone) -> None:
+    def append(self, entries: Sequence[Entry | StoredEntry], on_done: OnDone) -> None:
         """Done when they have been read back."""
         self._log.append([encode(entry) for entry in entries], on_done, read_back=True)
 

@@ -74,6 +74,10 @@ class Attention:
                 yield Row("unknown", f"{why}{headline(error)}", step, worker=self._herder.settings.worker_id)
 
     def rows(self, answers: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return all rows as JSON; see ``found``."""
+        return [row.to_json() for row in self.found(answers)]
+
+    def found(self, answers: Mapping[str, Any]) -> list[Row]:
         """Return all rows, the most urgent first, from the answers of the members of the group to ``here``; None for
         one that has not answered.
         """
@@ -92,7 +96,7 @@ class Attention:
             *_versions({worker: each.version for worker, each in found.items() if each is not None}),
         ]
         rows = [row for row in rows if not self._is_muted(row)]
-        return [row.to_json() for row in ordered(rows, busy.__contains__)]
+        return ordered(rows, busy.__contains__)
 
     def _is_muted(self, row: Row) -> bool:
         known = self._herder.state.connectors.get(row.connector or "")

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any, Self
 
+from penstock.core.attention.alerts import StoredEntry
 from penstock.core.attention.flapping import WINDOW_MS, End
 from penstock.core.model import local_requests as local
 from penstock.core.model import messages as m
@@ -25,6 +26,8 @@ from penstock.settings import WorkerSettings
 
 log = logging.getLogger(__name__)
 
+KEEP_S = 10.0
+"""Seconds to wait until what is to be kept has been read back."""
 RETENTION = "penstock.history.retention.ms"
 HistoryRequest = local.ListVersions | local.GetVersion | local.CompareVersions | local.ListEvents
 Submit = Callable[[local.LocalRequest | m.HerderRequest], Future[m.Reply | m.Elsewhere]]
@@ -47,6 +50,7 @@ class History:
         self._problem: str | None = None
         """Why entries are only kept in memory."""
         self._store: HistoryStore | None = None
+        self._watch: Callable[[Sequence[StoredEntry]], None] = lambda entries: None
 
     @classmethod
     def of(cls, settings: WorkerSettings, is_leader: Callable[[], bool]) -> Self:
@@ -89,9 +93,43 @@ class History:
         if due and self._store is not None:
             self._store.append(due, self._written)
 
-    def _read(self, entries: Sequence[Entry]) -> None:
+    # -- what alerts keep in the same topic
+
+    def watch(self, take: Callable[[Sequence[StoredEntry]], None]) -> None:
+        """Have what ``keep`` stores, here or on another worker, given to ``take``. Called before the start."""
+        self._watch = take
+
+    @property
+    def is_ready(self) -> bool:
+        """Return whether everything that the topic had at the start has been read."""
+        return self._has_read or self._store is None or self._problem is not None
+
+    def keep(self, entries: Sequence[StoredEntry]) -> bool:
+        """Store entries and wait until they have been read back; return whether they are in the topic, or in memory
+        where there is none.
+        """
+        if not entries:
+            return True
+        if self._store is None or self._problem is not None:
+            self._watch(entries)
+            return self._store is None
+        done, problems = threading.Event(), list[BaseException | None]()
+
+        def finished(error: BaseException | None) -> None:
+            problems.append(error)
+            done.set()
+
+        self._store.append(entries, finished)
+        problem = problems[0] if done.wait(KEEP_S) else TimeoutError(f"no answer within {KEEP_S:g} s")
+        if problem is not None:
+            log.warning("What alerts have to remember could not be written to the history topic: %s", problem)
+        return problem is None
+
+    def _read(self, entries: Sequence[Entry | StoredEntry]) -> None:
         with self._lock:
-            self._recorder.replay(entries, now_ms())
+            self._recorder.replay([each for each in entries if not isinstance(each, StoredEntry)], now_ms())
+        if stored := [each for each in entries if isinstance(each, StoredEntry)]:
+            self._watch(stored)
 
     def _caught_up(self) -> None:
         self._has_read = True
@@ -109,10 +147,17 @@ class History:
 
     def ends(self, since_ms: int) -> dict[tuple[str, int | None], list[End]]:
         """Return the failures and losses of connectors and tasks since this time, oldest first."""
+        return self._ends(since_ms, _is_end)
+
+    def failures_since(self, since_ms: int) -> dict[tuple[str, int | None], list[End]]:
+        """Return the failures of connectors and tasks since this time, without losses, oldest first."""
+        return self._ends(since_ms, lambda event: event.state == "FAILED")
+
+    def _ends(self, since_ms: int, is_end: Callable[[HistoryEvent], bool]) -> dict[tuple[str, int | None], list[End]]:
         found: dict[tuple[str, int | None], list[End]] = {}
         with self._lock:
             for event in self._recorder.books.since(since_ms):
-                if event.kind == "state" and _is_end(event):
+                if event.kind == "state" and is_end(event):
                     ends = found.setdefault((event.connector, event.task), [])
                     ends.append(End(event.time_ms, event.reason or ""))
         return found

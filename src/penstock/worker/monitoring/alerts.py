@@ -1,0 +1,298 @@
+"""Alerts by webhook: the group's leader posts a message when something begins to need attention, and one when it ends.
+
+A thread of its own does all of it: the worker does not wait for the receiver. Alerts are stored in the history topic
+before their messages are sent, and when those have been accepted, so the next leader sends what is missing with the
+same id. The other workers store there the rows that only they know.
+"""
+
+from __future__ import annotations
+
+import logging
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+import httpx
+
+from penstock import __version__
+from penstock.api.errors import ConfigError
+from penstock.core.attention.alerts import RECENT_MS, Alert, Alerts, StoredEntry, WorkerRows
+from penstock.core.attention.rows import Row, Step
+from penstock.core.herder import Herder
+from penstock.http.access.authentication.forwarded import id_of
+from penstock.java.jackson import compact
+from penstock.settings import WorkerSettings
+from penstock.settings.alerts import CA, HEADER, SETTLE, URL, header_of
+from penstock.worker.monitoring.attention import Attention
+from penstock.worker.monitoring.history import RETENTION, History, now_ms
+
+log = logging.getLogger(__name__)
+
+LOOK_S, TICK_S = 10.0, 1.0
+"""Seconds between two looks at the rows, and between two attempts to send at least."""
+REQUEST_S, CLOSE_S = 10.0, 2.0
+MAX_BACKOFF_S, WARN_S = 60.0, 60.0
+MAX_REFUSALS = 5
+"""Attempts for a message that the receiver calls malformed."""
+MALFORMED = (400, 413, 415, 422)
+PUBLISH_MS, STALE_MS = 3_600_000, 3 * 3_600_000
+"""Times after which a worker stores unchanged rows again, and from which on those of another worker are not used."""
+MAX_ROWS_BYTES = 400_000
+SYMPTOMS = ("standstill", "silent")
+"""Kinds of rows that other workers' tasks of the same connector may refute."""
+
+
+class AlertWebhook:
+    """``start`` and ``close`` are called by the worker. ``here`` gives the rows that only this worker knows."""
+
+    def __init__(
+        self,
+        settings: WorkerSettings,
+        herder: Herder,
+        here: Callable[[], Mapping[str, Any]],
+        history: History,
+        clean: Callable[[str], str] = str,
+    ) -> None:
+        """``clean`` removes secrets. Raises ConfigError for a file of certificates that can't be used."""
+        config = settings.config
+        self._url, self._headers = config[URL].strip(), header_of(config.get(HEADER, "").strip())
+        parts = urlsplit(self._url)
+        self._receiver = f"{parts.scheme}://{parts.netloc}"
+        """What may be logged of the URL."""
+        if parts.scheme == "http" and self._headers:
+            log.warning("The header of `%s` is sent unencrypted, because `%s` is not https", HEADER, URL)
+        self._tls = _trusted(config.get(CA))
+        self._herder, self._here, self._history, self._clean = herder, here, history, clean
+        self._group = settings.group.group_id if settings.group else "standalone"
+        self._distributed = settings.distributed
+        self._settle_s = settings.values[SETTLE] / 1000
+        takeover = settings.group.scheduled_rebalance_max_delay_ms if settings.group else 0
+        again = min(24 * 3_600_000, settings.values[RETENTION] // 2)
+        self._lock = threading.Lock()
+        self._alerts = Alerts(self._group, settings.values[SETTLE], takeover, again)
+        self._attention = Attention(herder, ends=history.ends)
+        self._rows: dict[str, WorkerRows] = {}
+        """The last rows of each worker of the group."""
+        self._published: tuple[Any, int] | None = None
+        self._generation: tuple[tuple[int, int], float] | None = None
+        self._refusals: dict[tuple[str, bool], int] = {}
+        self._retry_at = self._backoff = 0.0
+        self._warned = -WARN_S
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="alerts", daemon=True)
+        history.watch(self._stored)
+
+    @classmethod
+    def of(
+        cls,
+        settings: WorkerSettings,
+        herder: Herder,
+        here: Callable[[], Mapping[str, Any]],
+        history: History,
+        clean: Callable[[str], str] = str,
+    ) -> Self | None:
+        """Return the webhook of the settings; None if they name none. Raises ConfigError."""
+        return cls(settings, herder, here, history, clean) if settings.config.get(URL, "").strip() else None
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self) -> None:
+        self._closing.set()
+        if self._thread.ident is not None:
+            self._thread.join(CLOSE_S)
+
+    # -- the thread
+
+    def _run(self) -> None:
+        with httpx.Client(verify=self._tls, timeout=REQUEST_S, follow_redirects=False) as client:
+            looked = -LOOK_S
+            while not self._closing.wait(TICK_S):
+                try:
+                    if time.monotonic() - looked >= LOOK_S:
+                        self._look()
+                        looked = time.monotonic()
+                    if self._leads() and time.monotonic() >= self._retry_at:
+                        self._send_due(client)
+                except Exception:
+                    log.exception("The look at what needs attention, for alerts, has failed; it is repeated")
+                    looked = time.monotonic()
+
+    def _leads(self) -> bool:
+        return not self._distributed or self._herder.membership.is_leader
+
+    def _look(self) -> None:
+        own = self._here()
+        if self._distributed:
+            self._publish(own)
+        if not self._leads() or not self._history.is_ready:
+            with self._lock:
+                self._alerts.resign()
+            return
+        now = now_ms()
+        known = self._herder.state.connectors
+        failures = {
+            place: ends for place, ends in self._history.failures_since(now - RECENT_MS).items() if place[0] in known
+        }
+        rows = self._found(own, now)
+        with self._lock:
+            changed = self._alerts.look(rows, failures, now, self._is_settled())
+        self._history.keep(changed)
+
+    def _found(self, own: Mapping[str, Any], now: int) -> list[Row]:
+        """Return the rows of the whole group; a row says which workers have not told theirs."""
+        membership, answers = self._herder.membership, {self._herder.settings.worker_id: own}
+        mute = []
+        for url in membership.known_workers if self._distributed else ():
+            worker = id_of(url)
+            if worker in answers:
+                continue
+            told = self._rows.get(worker)
+            if told is None or now - told.time_ms > STALE_MS:
+                mute.append(_mute(worker))
+                answers[worker] = {"worker_id": worker, "version": __version__, "rows": [], "busy": []}
+            else:
+                answers[worker] = told.answer
+        return [*self._attention.found(answers), *mute]
+
+    def _is_settled(self) -> bool:
+        """Return whether no rebalance has completed lately and no worker is awaited to come back."""
+        if not self._distributed:
+            return True
+        membership, now = self._herder.membership, time.monotonic()
+        generation = membership.generation, membership.leader_term
+        if self._generation is None or self._generation[0] != generation:
+            self._generation = generation, now
+        assignment = membership.assignment
+        if assignment is None or assignment.delay_ms or membership.awaited is not None:
+            return False
+        return now - self._generation[1] >= self._settle_s
+
+    # -- what is stored
+
+    def _publish(self, own: Mapping[str, Any]) -> None:
+        """Store the rows that only this worker knows, if they are others than before."""
+        doubted = {
+            row["connector"]
+            for answer in (own, *(each.answer for each in list(self._rows.values())))
+            for row in answer["rows"]
+            if row["kind"] in SYMPTOMS
+        }
+        busy = sorted(doubted.intersection(own["busy"]))
+        rows = _within(own["rows"], MAX_ROWS_BYTES)
+        what = [[row["kind"], row["connector"], row["tasks"], row["worker"]] for row in rows], busy, own["version"]
+        now = now_ms()
+        if self._published is not None and self._published[0] == what and now - self._published[1] < PUBLISH_MS:
+            return
+        if self._history.keep([WorkerRows(own["worker_id"], now, {**own, "rows": rows, "busy": busy})]):
+            self._published = what, now
+
+    def _stored(self, entries: Iterable[StoredEntry]) -> None:
+        """Take what has been read from the history topic; called from its thread."""
+        with self._lock:
+            for entry in entries:
+                if isinstance(entry, Alert):
+                    self._alerts.replay(entry, now_ms())
+                else:
+                    self._rows[entry.worker] = entry
+
+    # -- sending
+
+    def _send_due(self, client: httpx.Client) -> None:
+        with self._lock:
+            due = self._alerts.due()
+        for alert in due:
+            while alert.is_due:
+                if self._closing.is_set() or not self._leads():
+                    return
+                malformed, problem = self._post(client, alert)
+                if problem is None:
+                    self._retry_at = self._backoff = 0.0
+                elif not malformed:
+                    self._backoff = min(MAX_BACKOFF_S, max(1.0, 2 * self._backoff))
+                    self._retry_at = time.monotonic() + self._backoff
+                    self._warn(len(due), problem)
+                    return
+                elif not self._gives_up(alert, problem):
+                    break
+                alert = _accepted(alert)
+                with self._lock:
+                    self._alerts.replay(alert, now_ms())
+                self._history.keep([alert])
+
+    def _post(self, client: httpx.Client, alert: Alert) -> tuple[bool, str | None]:
+        """Send the message that is due. Return whether the receiver calls it malformed, and what the problem is."""
+        body = compact.encode(alert.message(self._group))
+        headers = {"content-type": "application/json", "user-agent": f"penstock/{__version__}", **self._headers}
+        try:
+            with client.stream("POST", self._url, content=body, headers=headers) as answer:
+                status = answer.status_code
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
+            return False, self._clean(str(error) or type(error).__name__)
+        if 200 <= status < 300:
+            return False, None
+        redirect = "; redirects are not followed" if 300 <= status < 400 else ""
+        return status in MALFORMED, f"it has answered {status}{redirect}"
+
+    def _gives_up(self, alert: Alert, problem: str) -> bool:
+        """Count an attempt whose message was called malformed; return whether it was the last one."""
+        tried = self._refusals.get((alert.id, alert.told), 0) + 1
+        self._refusals[alert.id, alert.told] = tried
+        self._retry_at = time.monotonic() + LOOK_S
+        if tried < MAX_REFUSALS:
+            self._warn(1, problem)
+            return False
+        del self._refusals[alert.id, alert.told]
+        log.error("Gave up a message of alert %s to %s after %d attempts: %s", alert.id, self._receiver, tried, problem)
+        return True
+
+    def _warn(self, waiting: int, problem: str) -> None:
+        if (now := time.monotonic()) >= self._warned + WARN_S:
+            self._warned = now
+            log.warning(
+                "%d alerts wait for the webhook at %s: %s. Their messages are sent again",
+                waiting,
+                self._receiver,
+                problem,
+            )
+
+
+def _accepted(alert: Alert) -> Alert:
+    return replace(alert, closed=True) if alert.told else replace(alert, told=True)
+
+
+def _mute(worker: str) -> Row:
+    why = (
+        f"Worker {worker} has not stored its part of the attention list for alerts: it has just started, cannot write "
+        f"the history topic, is of an earlier version, or has no `{URL}`"
+    )
+    return Row("unknown", why, Step("Look at the worker and its log", "penstock workers", "workers"), worker=worker)
+
+
+def _within(rows: list[dict[str, Any]], max_bytes: int) -> list[dict[str, Any]]:
+    """Return the first rows, the most urgent, that fit into a record."""
+    size = 0
+    kept: list[dict[str, Any]] = []
+    for row in rows:
+        size += len(compact.encode(row))
+        if size > max_bytes:
+            log.warning(
+                "Only %d of this worker's %d rows of the attention list are stored for alerts", len(kept), len(rows)
+            )
+            break
+        kept.append(row)
+    return kept
+
+
+def _trusted(path: str | None) -> ssl.SSLContext:
+    context = httpx.create_ssl_context()
+    if path:
+        try:
+            context.load_verify_locations(path.strip())
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"`{CA}={path}` can't be read as certificates in PEM: {error}") from error
+    return context
