@@ -19,11 +19,12 @@ import typer
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from bench import beside_debezium, comparing, database, doubling, jars, profiling, report
+from bench import beside_debezium, comparing, database, doubling, profiling, report
 from bench.cases import BESIDE, CASES, OF_JARS, PROGRAMS
 from bench.connect import OURS, CaseError, Connect
 from bench.javas import described
 from bench.setting import Setting
+from bench.workers import Workers
 from penstock.embedded import Broker
 from support.postgres import binaries
 from support.worker_process import SPARKS_JAVA, WorkerProcess
@@ -77,11 +78,11 @@ def _measure(names: list[str], java_url: str, bootstrap: str, records: int, roun
                 if case in CASES and case not in OF_JARS:
                     about = _about(so_many, times, *(() if case in (*PROGRAMS, *BESIDE) else compared))
                     found["figures"] += comparing.run(case, setting, stage.ours, java, rounds, about)
-            with jars.Workers(bootstrap, folder) as workers:
+            with Workers(bootstrap, folder) as workers:
                 for case in names:
                     if case in OF_JARS:
                         pair = workers.of(case)
-                        about = _about(so_many, times, described(pair[1]))
+                        about = _about(so_many, times, *(() if pair[1] is None else (described(pair[1]),)))
                         found["figures"] += comparing.run(case, setting, *pair, rounds, about)
             about = _about(so_many, times)
             found["processors"] = [replace(use, about=about) for use in setting.uses.values()]

@@ -15,6 +15,7 @@ from bench import (
     executors,
     formats,
     jars,
+    lakehouse,
     many,
     mirroring,
     query,
@@ -79,6 +80,7 @@ CASES: dict[str, Run] = {
     **database.CASES,
     **beside_debezium.CASES,
     **jars.CASES,
+    **lakehouse.CASES,
 }
 
 GOALS: dict[str, dict[str, Goal]] = {
@@ -112,6 +114,7 @@ GOALS: dict[str, dict[str, Goal]] = {
     "jdbc-source": _rate(0.9),
     "jdbc-sink": _rate(0.9),
     **{case: {"rows/CPU s": Goal(1.0, at_least=True)} for case in beside_debezium.CASES},
+    **{case: {"rows/CPU s": Goal(2.0, at_least=True)} for case in (lakehouse.ICEBERG, lakehouse.DELTA)},
     "jar-source": _rate(0.8),
     "jar-sink": _rate(0.8),
     "jar-snapshot": _rate(0.95),
@@ -124,9 +127,10 @@ PROGRAMS: dict[str, Callable[[Setting], Figures]] = {
     "spark-source": spark_source.by_program,
     "spark-source-executors": executors.by_program,
     **database.PROGRAMS,
+    lakehouse.UPSERT: lakehouse.upsert_by_program,
 }
 """Cases that Java does not have, which are compared with a plain program."""
 BESIDE = {f"{side}-{format}": f"{side}-avro" for side in ("source", "sink") for format in formats.WITHOUT_JAVA}
 """Cases compared with another case of Penstock, since Java's converters for them are not available."""
-OF_JARS = (*beside_debezium.CASES, *jars.CASES)
+OF_JARS = (*beside_debezium.CASES, *jars.CASES, *lakehouse.CASES)
 """Cases for which the bench starts separate workers."""

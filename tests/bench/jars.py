@@ -1,4 +1,5 @@
-"""Connectors from jars: the same jars in a worker of Penstock and one of Java Connect, both started by the benchmark.
+"""Connectors from jars: the same jars in a worker of Penstock and one of Java Connect, both started by the benchmark
+(see ``workers``).
 
 Kafka's connectors for files, and Debezium's snapshot of a PostgreSQL table, which needs PostgreSQL on this machine.
 """
@@ -9,69 +10,22 @@ import json
 import subprocess
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
 from functools import partial
-from pathlib import Path
-from typing import Self
 
 from bench.connect import JSON, CaseError, Connect
 from bench.copying import Copy, sink, source
 from bench.processes import Peak, megabytes
 from bench.setting import Setting
 from bench.watch import Watch
-from hosts.plugins import plugin_path
-from support.java_worker import JavaWorker
 from support.postgres import LOOPBACK, USER, Postgres, binaries
-from support.worker_process import PLUGINS_JAVA, SPARKS_JAVA, WorkerProcess
 
 _FILE = "org.apache.kafka.connect.file.FileStream"
 _SOURCE, _SINK = f"{_FILE}SourceConnector", f"{_FILE}SinkConnector"
 _START_SECONDS = 300.0
 _SETTLED_SECONDS = 10
 _TASKS = 10
-_PLUGINS = ("connect-file", "debezium-postgres", "debezium-jdbc")
 
 Figures = dict[str, float]
-
-
-class _JavaConnect(JavaWorker):
-    options = ("-Xmx1g", "-XX:+UseSerialGC")
-
-
-class Workers:
-    """A worker of Penstock and one of Java Connect, with the jars in ``plugin.path``; the context ends them."""
-
-    def __init__(self, bootstrap: str, folder: Path) -> None:
-        self._bootstrap, self._folder = bootstrap, folder
-        self._ends = ExitStack()
-        self._started: dict[str, Connect] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._close()
-
-    def of(self, case: str) -> tuple[Connect, Connect]:
-        """Return Penstock's and Java's worker for this case; Penstock's worker for another case is ended."""
-        process = "worker" if case == "jar-memory-shared" else "connector"
-        if process not in self._started:
-            self._close()
-            path = plugin_path(self._folder / "plugins", *_PLUGINS)
-            settings = {"plugin.path": path, SPARKS_JAVA: "", PLUGINS_JAVA: "", "penstock.java.process": process}
-            self._start(process, "penstock", WorkerProcess(self._bootstrap, self._folder, **settings))
-            java = _JavaConnect(self._bootstrap, self._folder, **{"plugin.path": path})
-            self._start("java", "java", java)
-        return self._started[process], self._started["java"]
-
-    def _close(self) -> None:
-        self._ends.close()
-        self._started.clear()
-
-    def _start(self, key: str, name: str, worker: WorkerProcess) -> None:
-        worker.start_seconds = _START_SECONDS
-        url = str(self._ends.enter_context(worker).http.base_url)
-        self._started[key] = Connect(name, url)
 
 
 # -- files

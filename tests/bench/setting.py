@@ -6,6 +6,7 @@ import uuid
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import repeat
 from pathlib import Path
 from typing import Any, Self
 
@@ -100,13 +101,15 @@ class Setting:
             self.produce(topic, (row.rstrip(b"\n") for row in rows), partitions)
         return topic
 
-    def produce(self, topic: str, values: Iterable[bytes], partitions: int = 1) -> None:
+    def produce(
+        self, topic: str, values: Iterable[bytes], partitions: int = 1, keys: Iterable[bytes] | None = None
+    ) -> None:
         """Produce to the topic's partitions in turn; return when the broker has all records."""
         producer = Producer({"bootstrap.servers": self.bootstrap, "linger.ms": 20})
-        for i, value in enumerate(values):
+        for i, (value, key) in enumerate(zip(values, repeat(None) if keys is None else keys, strict=False)):
             while True:
                 try:
-                    producer.produce(topic, value, partition=i % partitions)
+                    producer.produce(topic, value, key, partition=i % partitions)
                     break
                 except BufferError:
                     producer.poll(0.1)

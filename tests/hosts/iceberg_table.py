@@ -14,17 +14,23 @@ _DELETED = 2
 
 
 def rows(table: Path) -> list[dict[str, Any]]:
-    """Return the rows of the current snapshot from the data files that its manifests list."""
+    """Return the rows of the current snapshot from its data files."""
+    return [row for file in files(table) for row in pq.read_table(file).to_pylist()]
+
+
+def files(table: Path) -> dict[Path, int]:
+    """Return the data files that the manifests of the current snapshot list, and the number of their rows."""
     metadata = _metadata(table)
     current = metadata.get("current-snapshot-id")
     snapshots = {each["snapshot-id"]: each for each in metadata.get("snapshots", ())}
     if current not in snapshots:
-        return []
-    found = []
+        return {}
+    found = {}
     for manifest in _avro(snapshots[current]["manifest-list"]):
         for entry in _avro(manifest["manifest_path"]):
             if entry["status"] != _DELETED:
-                found += pq.read_table(_path_of(entry["data_file"]["file_path"])).to_pylist()
+                file = entry["data_file"]
+                found[_path_of(file["file_path"])] = int(file["record_count"])
     return found
 
 
