@@ -37,6 +37,7 @@ from penstock.http import bodies
 from penstock.http.access.authentication.htpasswd import users_in
 from penstock.http.access.listeners import RestSettingError
 from penstock.http.access.roles import Roles
+from penstock.http.routes.checks import check_request
 from penstock.http.routes.connectors import alteration, creation
 from penstock.http.routes.records import preview_request
 from penstock.java import serialization
@@ -340,6 +341,8 @@ def _texts() -> Iterator[Parser]:
     offsets = b'{"offsets":[{"partition":{"a":"b"},"offset":{"c":1}},{"partition":{"a":"d"},"offset":null}]}'
     yield Parser("body: offsets", body(alteration), [offsets], (Refused,))
     preview = b'{"config":{"connector.class":"C","name":"x"},"records":5}'
+    check = b'{"config":{"connector.class":"C"},"name":"x","seconds":5}'
+    yield Parser("body: a check", body(lambda given: _or_refused(check_request, given)), [check], (Refused,))
     yield Parser("body: a preview", body(lambda given: _or_refused(preview_request, given)), [preview], (Refused,))
     store = serialization.dump([(b"k", b"v"), (b"l", None)])
     yield Parser("serialized map", serialization.load, [store], (ValueError,))

@@ -19,11 +19,19 @@ import bcrypt
 import httpx
 
 from fuzz.forbidden import BROKERS, DENIED, GROUP, KEEPER, OWN_OFFSETS
+from penstock.core.config.internal_topics import InternalTopics
 from penstock.core.model import local_requests as local
 from penstock.core.model import messages as m
 from penstock.http.server import RestServer
 from penstock.observe import LogLevels, TextLines
-from penstock.preview.messages import PreviewAnswer, PreviewRequest, RecordsAnswer, RecordsRequest
+from penstock.preview.messages import (
+    CheckAnswer,
+    CheckRequest,
+    PreviewAnswer,
+    PreviewRequest,
+    RecordsAnswer,
+    RecordsRequest,
+)
 from penstock.preview.process import Previews
 from penstock.settings import ConfigTransformer, WorkerSettings
 from penstock.settings.redaction import Redaction
@@ -34,6 +42,7 @@ from penstock.worker.configuration.topics import KnownConnectors
 from penstock.worker.monitoring.attention import Attention
 from penstock.worker.monitoring.candidates import Candidates
 from penstock.worker.monitoring.previews import WorkerPreviews
+from penstock.worker.target_checks import TargetChecks
 from support.log_levels import levels_kept
 from support.rest.cluster import RestCluster
 
@@ -43,7 +52,7 @@ rules:
   - {users: [victor], actions: [view]}
   - {users: [oscar], actions: [view, operate, configure, offsets]}
   - {users: [tom], connectors: ["team-*"], actions: [view, configure]}
-  - {users: [ada], actions: [view, view-config, operate, configure, offsets, dead-letters, records, skip, admin]}
+  - {users: [ada], actions: [view, view-config, operate, configure, offsets, dead-letters, records, skip, check, admin]}
 """
 USERS = ("victor", "tom", "oscar", "ada")
 MAY_SEE_SECRETS = frozenset({"ada"})
@@ -100,6 +109,9 @@ class NoPreviews(Previews):
     def records(self, request: RecordsRequest, redact: Any = str) -> RecordsAnswer:
         return RecordsAnswer()
 
+    def check(self, request: CheckRequest, redact: Any = str) -> CheckAnswer:
+        return CheckAnswer()
+
 
 class GuardedCluster(RestCluster):
     """A cluster that judges configurations like a worker with these settings."""
@@ -148,6 +160,15 @@ class GuardedCluster(RestCluster):
 
     def _preview(self, request: local.Preview) -> dict[str, Any]:
         return self._previews.answer(request)
+
+    def _check(self, request: local.CheckConfig | local.CheckConnector) -> dict[str, Any]:
+        return TargetChecks(
+            config=self._settings.config,
+            known=lambda name: self.configs().get(name),
+            configurations=self.configurations,
+            internal_topics=InternalTopics,
+            run=self._previews.contact,
+        ).answer(request)
 
 
 def _no_spark() -> Any:

@@ -146,6 +146,7 @@ def test_a_plugin_that_exits_ends_neither_the_loop_nor_the_server() -> None:
         dead_letters=exiting,
         offset_plans=exiting,
         topic_records=exiting,
+        check=exiting,
     )
     answer: Future[Any] = Future()
     local.answer(ValidateConfig("C", {"connector.class": "C"}, False), answer)

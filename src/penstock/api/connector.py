@@ -12,6 +12,7 @@ import enum
 from collections.abc import Mapping
 from typing import Any, ClassVar, Protocol
 
+from penstock.api.check import TargetCheck
 from penstock.api.config import ConfigDef, ConfigValue
 from penstock.api.kafka import KafkaClients
 from penstock.api.plugin_metrics import PluginMetrics
@@ -67,6 +68,15 @@ class Connector:
         result.
         """
         return self.config_def().validate(config)
+
+    def check_target(self, config: Mapping[str, str]) -> TargetCheck:
+        """Contact the target of a configuration for `penstock check`, without changing anything. Provisional.
+
+        A generator, see ``penstock.api.check``, on an object that is not started and has no context; what it raises is
+        a failed step. By default it yields nothing: the target is not checked. Kafka's side of a connector and its
+        converters are checked by the runtime.
+        """
+        yield from ()
 
     def start(self, config: Mapping[str, str]) -> None:
         """Start the connector; called once, before ``task_configs``, ``self.context`` being set.

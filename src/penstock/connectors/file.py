@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock import KAFKA_VERSION
+from penstock.api.check import Step, TargetCheck, readable_file, writable_file
 from penstock.api.config import ConfigDef
 from penstock.api.connector import ExactlyOnceSupport, SinkConnector, SourceConnector
 from penstock.api.errors import ConnectError
@@ -36,6 +37,12 @@ class FileStreamSourceConnector(SourceConnector):
     @classmethod
     def config_def(cls) -> ConfigDef:
         return SOURCE_CONFIG
+
+    def check_target(self, config: Mapping[str, str]) -> TargetCheck:
+        if file := SOURCE_CONFIG.parse(config)["file"]:
+            yield readable_file("file", file, missing="not checked")  # the task waits for it
+        else:
+            yield Step("file", "file", "not checked", "The standard input is not read by a check")
 
     def start(self, config: Mapping[str, str]) -> None:
         self._config = dict(config)
@@ -90,6 +97,12 @@ class FileStreamSinkConnector(SinkConnector):
     @classmethod
     def config_def(cls) -> ConfigDef:
         return SINK_CONFIG
+
+    def check_target(self, config: Mapping[str, str]) -> TargetCheck:
+        if file := SINK_CONFIG.parse(config)["file"]:
+            yield writable_file("file", file)
+        else:
+            yield Step("file", "file", "ok", "Lines go to the standard output")
 
     def start(self, config: Mapping[str, str]) -> None:
         self._config = dict(config)

@@ -25,7 +25,18 @@ from penstock.http.forwarding import Forwarding, Peers
 from penstock.http.openapi import document
 from penstock.http.router import Call, Guard, Router, render
 from penstock.http.routes import attention as attention_routes
-from penstock.http.routes import bulk, connectors, history, offset_plans, records, skips, topic_records, ui, worker
+from penstock.http.routes import (
+    bulk,
+    checks,
+    connectors,
+    history,
+    offset_plans,
+    records,
+    skips,
+    topic_records,
+    ui,
+    worker,
+)
 from penstock.http.routes.attention import AttentionSource
 from penstock.http.routes.task_health import ConnectorHealth
 from penstock.http.routes.worker import Metrics
@@ -107,6 +118,7 @@ def make_router(
         connectors.add_routes(router, ask, health)
         history.add_routes(router, ask)
         records.add_preview_route(router, ask)
+        checks.add_routes(router, ask)
         records.add_dead_letter_routes(router, ask)
         skips.add_skip_routes(router, ask)
         offset_plans.add_route(router, ask)

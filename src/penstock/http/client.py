@@ -30,6 +30,8 @@ DEFAULT_URL = "http://localhost:8083"
 TIMEOUT_S = 100.0
 """Seconds to wait for a reply, longer than a worker takes to reply that a request has timed out."""
 PATIENCE_S = 30.0
+CHECK_MORE_S = 30
+"""Seconds beyond the time limit of a check for its process to start, and to be killed."""
 MOMENTARILY = "Cannot complete request"
 """Start of the message of a 409 that ends with the rebalance; a connector that exists already is a 409, too."""
 LATE = "Request timed out"
@@ -274,6 +276,15 @@ class Client:
     def preview(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return what a configuration would do to real records; ``body`` as in ``/openapi.json``."""
         return self.request("POST", "penstock", "v1", "preview", body=body)
+
+    def check(self, name: str, config: Mapping[str, Any] | None = None, seconds: int = 30) -> dict[str, Any]:
+        """Return the steps of a check of the target of a configuration, or of the connector's present one."""
+        within = seconds + CHECK_MORE_S
+        if config is None:
+            path, query = ("penstock", "v1", "connectors", name, "check"), {"seconds": str(seconds)}
+            return self.request("POST", *path, query=query, within=within)
+        body = {"name": name, "config": config, "seconds": seconds}
+        return self.request("POST", "penstock", "v1", "check", body=body, within=within)
 
     def records(self, name: str, **query: str | int | None) -> dict[str, Any]:
         """Return records of a topic of a connector; ``query`` as in ``/openapi.json``, with ``start`` for ``from``."""

@@ -9,8 +9,17 @@ import logging
 import os
 import sys
 
-from penstock.preview.messages import ANSWERS, REQUESTS, PreviewRequest
+from penstock.preview.messages import (
+    ANSWERS,
+    REQUESTS,
+    AnyAnswer,
+    AnyRequest,
+    CheckRequest,
+    PreviewRequest,
+    RecordsRequest,
+)
 from penstock.preview.run import preview
+from penstock.preview.target_check import check_targets
 from penstock.preview.topic_records import topic_records
 from penstock.wire.framing import HEADER_BYTES, frame, frame_size
 
@@ -26,9 +35,18 @@ def main() -> None:
     size = frame_size(sys.stdin.buffer.read(HEADER_BYTES), MAX_REQUEST)
     request = REQUESTS.decode(sys.stdin.buffer.read(size))
     with answer:
-        found = preview(request) if isinstance(request, PreviewRequest) else topic_records(request)
-        answer.write(frame(ANSWERS.encode(found)))
+        answer.write(frame(ANSWERS.encode(_answer(request))))
     os._exit(0)  # threads of plugins and clients are not waited for
+
+
+def _answer(request: AnyRequest) -> AnyAnswer:
+    match request:
+        case PreviewRequest():
+            return preview(request)
+        case RecordsRequest():
+            return topic_records(request)
+        case CheckRequest():
+            return check_targets(request)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Messages between the worker and the process of one preview.
 
-The worker sends one ``PreviewRequest`` or ``RecordsRequest`` to the standard input of the process, which writes one
-``PreviewAnswer`` or ``RecordsAnswer`` to its standard output and ends. Each is a frame of ``penstock.wire.framing``.
+The worker sends one ``PreviewRequest``, ``RecordsRequest`` or ``CheckRequest`` to the standard input of the process,
+which writes the answer of the same kind to its standard output and ends. Each is a frame of ``penstock.wire.framing``.
 """
 
 from __future__ import annotations
@@ -132,8 +132,29 @@ class RecordsAnswer(Message, frozen=True, kw_only=True):
     """HTTP status of an error: that of a request which is wrong is below 500."""
 
 
-REQUESTS = MessageCodec[PreviewRequest | RecordsRequest]("the preview", PreviewRequest | RecordsRequest)
-ANSWERS = MessageCodec[PreviewAnswer | RecordsAnswer]("the preview", PreviewAnswer | RecordsAnswer)
+class CheckRequest(Message, frozen=True, kw_only=True):
+    """From the worker: contact what this configuration names. References to config providers are resolved."""
+
+    connector: dict[str, str]
+    """The connector's configuration, its name included."""
+    worker: dict[str, str]
+    internal_topics: InternalTopics = NO_INTERNAL_TOPICS
+    """Topics that may not be read or written."""
+    plugin_path: list[str] = []
+    seconds: float = 30.0
+    """Time limit; steps that have not ended by then have failed."""
+
+
+class CheckAnswer(Message, frozen=True, kw_only=True):
+    """From the process of the preview: the steps, each with part, step, outcome and message, in their order."""
+
+    steps: list[dict[str, str]] = []
+
+
+AnyRequest = PreviewRequest | RecordsRequest | CheckRequest
+AnyAnswer = PreviewAnswer | RecordsAnswer | CheckAnswer
+REQUESTS = MessageCodec[AnyRequest]("the preview", AnyRequest)
+ANSWERS = MessageCodec[AnyAnswer]("the preview", AnyAnswer)
 
 
 def plain(answer: PreviewAnswer) -> dict[str, Any]:

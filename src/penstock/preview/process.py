@@ -20,6 +20,10 @@ from penstock.core.model.messages import Refused
 from penstock.preview.messages import (
     ANSWERS,
     REQUESTS,
+    AnyAnswer,
+    AnyRequest,
+    CheckAnswer,
+    CheckRequest,
     PreviewAnswer,
     PreviewFailure,
     PreviewRequest,
@@ -73,23 +77,30 @@ class Previews:
                 error["message"] = redact(error["message"])
         return answer if answer.error is None else replace(answer, error=redact(answer.error))
 
-    def _answer(
-        self,
-        request: PreviewRequest | RecordsRequest,
-        redact: Callable[[str], str],
-        left: Future[None] | None = None,
-    ) -> PreviewAnswer | RecordsAnswer:
+    def check(self, request: CheckRequest, redact: Callable[[str], str] = str) -> CheckAnswer:
+        """Contact what a configuration names; otherwise as ``run``."""
+        answer = self._answer(request, redact)
+        assert isinstance(answer, CheckAnswer)
+        return CheckAnswer(steps=[{**step, "message": redact(step["message"])} for step in answer.steps])
+
+    def _answer(self, request: AnyRequest, redact: Callable[[str], str], left: Future[None] | None = None) -> AnyAnswer:
         if not self._free.acquire(blocking=False):
-            raise Refused(503, f"{AT_ONCE} previews or searches of records are running, the maximum; try again later")
+            raise Refused(
+                503, f"{AT_ONCE} previews, searches of records or checks are running, the maximum; try again later"
+            )
         try:
             return self._run(request, redact, left)
         finally:
             self._free.release()
 
-    def _run(
-        self, request: PreviewRequest | RecordsRequest, redact: Callable[[str], str], left: Future[None] | None
-    ) -> PreviewAnswer | RecordsAnswer:
-        name = "preview" if isinstance(request, PreviewRequest) else "search of records"
+    def _run(self, request: AnyRequest, redact: Callable[[str], str], left: Future[None] | None) -> AnyAnswer:
+        match request:
+            case PreviewRequest():
+                name = "preview"
+            case RecordsRequest():
+                name = "search of records"
+            case CheckRequest():
+                name = "check"
         given = frame(REQUESTS.encode(request))
         process = subprocess.Popen(
             self.command,

@@ -80,6 +80,7 @@ from penstock.worker.offsets import OffsetsAccess
 from penstock.worker.skips import SkipExamination
 from penstock.worker.specs import Specs, WorkerFacts
 from penstock.worker.standalone import MemoryFoundation
+from penstock.worker.target_checks import TargetChecks
 from penstock.worker.task_launcher import TaskLauncher
 
 log = logging.getLogger(__name__)
@@ -316,6 +317,13 @@ class Worker:
             topic_records=TopicRecords(
                 *(of_tasks, settings.plugin_path, self._config_of, kind_of, self._herder.statuses.topics.of),
                 *(configurations.check, overrides, internal, previews.records),
+            ).answer,
+            check=TargetChecks(
+                config=of_tasks,
+                known=previews.known,
+                configurations=configurations,
+                internal_topics=internal,
+                run=previews.contact,
             ).answer,
         )
         return Parts(

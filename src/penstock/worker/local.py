@@ -73,6 +73,7 @@ class LocalAnswers:
         dead_letters: Callable[[DeadLetterRequest], dict[str, Any]],
         offset_plans: Callable[[local.PlanOffsets], dict[str, Any]],
         topic_records: Callable[[local.ListRecords], dict[str, Any]],
+        check: Callable[[local.CheckConfig | local.CheckConnector], dict[str, Any]],
     ) -> None:
         self._threads, self._plugins, self._levels = threads, plugins, levels
         self._cluster_id, self._check_plugin, self._validate, self._set_level = (
@@ -83,6 +84,7 @@ class LocalAnswers:
         )
         self._history, self._log_lines, self._preview = history, log_lines, preview
         self._dead_letters, self._offset_plans, self._topic_records = dead_letters, offset_plans, topic_records
+        self._check = check
 
     def answer(self, request: local.LocalRequest, future: Future[m.Reply | m.Elsewhere]) -> None:
         self._threads.submit(self._answer, request, future)
@@ -132,6 +134,8 @@ class LocalAnswers:
                 return self._offset_plans(request)
             case local.ListRecords():
                 return self._topic_records(request)
+            case local.CheckConfig() | local.CheckConnector():
+                return self._check(request)
             case local.GetLogs():
                 return {"lines": [], "next": 0} if self._log_lines is None else self._log_lines.answer(request)
             case _:

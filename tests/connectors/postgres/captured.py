@@ -41,8 +41,8 @@ class Database:
     last: SourceRecord | None = None
     """The last record, until it is committed."""
 
-    def start(self, boundaries: Boundaries | None = None, **settings: str) -> PostgresSourceTask:
-        config = {
+    def config(self, **settings: str) -> dict[str, str]:
+        return {
             "database.hostname": LOOPBACK,
             "database.port": str(self.postgres.port),
             "database.user": USER,
@@ -56,6 +56,9 @@ class Database:
             "status.update.interval.ms": "1000",
             **{name.replace("_", "."): value for name, value in settings.items()},
         }
+
+    def start(self, boundaries: Boundaries | None = None, **settings: str) -> PostgresSourceTask:
+        config = self.config(**settings)
         self.running, self.last = PostgresSourceTask(), None
         self.running.context = MemorySourceContext(config, self.offsets, boundaries)
         self.running.start(config)

@@ -83,6 +83,7 @@ BODIES = {
     "PATCH /connectors/{name}/offsets": {"offsets": [{"partition": {}, "offset": {}}]},
     "PUT /admin/loggers/{logger}": {"level": "INFO"},
     "POST /penstock/v1/preview": {"name": NAME, "config": CONFIG},
+    "POST /penstock/v1/check": {"name": NAME, "config": CONFIG},
     "POST /penstock/v1/connectors/{name}/dead-letters/replay": {},
     "POST /penstock/v1/connectors/{name}/offsets/plan": {"to": "latest"},
     "POST /penstock/v1/connectors/{name}/skips": {"topic": "t", "partition": 0, "offsets": [7]},

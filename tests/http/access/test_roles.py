@@ -33,7 +33,7 @@ rules:
   - {groups: [operators], connectors: ["orders-*"], actions: [view, operate]}
   - {users: [connie], connectors: ["orders-*"], actions: [view, view-config, configure]}
   - {users: [sam], connectors: ["orders-*"], actions: [skip]}
-  - {users: [ada], actions: [view, view-config, operate, configure, offsets, dead-letters, records, skip, admin]}
+  - {users: [ada], actions: [view, view-config, operate, configure, offsets, dead-letters, records, skip, check, admin]}
 """
 CANARY = "canary-7f3a"
 CONFIG = {
@@ -143,6 +143,7 @@ REQUESTS: dict[str, list[tuple[str, str, Any]]] = {
     ],
     "offsets": [("DELETE", "/connectors/{}/offsets", None)],
     "records": [("GET", "/penstock/v1/connectors/{}/records", None)],
+    "check": [("POST", "/penstock/v1/connectors/{}/check", None)],
     "skip": [
         ("POST", "/penstock/v1/connectors/{}/skips", {"topic": "t", "partition": 0, "offsets": [7], "to": "discard"}),
         ("DELETE", "/penstock/v1/connectors/{}/skips", None),

@@ -15,7 +15,18 @@ from penstock.http.routes.ui import FOLDER, HEADERS
 from support.rest.cluster import RestCluster
 
 NAMES = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*") if path.is_file())
-ACTIONS = ["view", "view-config", "operate", "configure", "offsets", "dead-letters", "records", "skip", "admin"]
+ACTIONS = [
+    "view",
+    "view-config",
+    "operate",
+    "configure",
+    "offsets",
+    "dead-letters",
+    "records",
+    "skip",
+    "check",
+    "admin",
+]
 
 
 def test_the_page(api: Any) -> None:

@@ -55,6 +55,9 @@ class RestCluster(Cluster):
         self._answers: dict[int, Submitted] = {}
         self._metrics: dict[str, WorkerMetrics] = {}
         self.previewed: dict[str, Any] = {"kind": "source", "records": [], "error": None}
+        self.checked: dict[str, Any] = {"outcome": "ok", "steps": []}
+        self.checks: list[local.CheckConfig | local.CheckConnector] = []
+        """Requested checks; ``checked`` is the answer."""
         self.previews: list[local.Preview] = []
         """Requested previews; ``previewed`` is the answer."""
         self.record_requests: list[local.ListRecords] = []
@@ -110,6 +113,7 @@ class RestCluster(Cluster):
             dead_letters=lambda request: self.dead_letters[type(request).__name__],
             offset_plans=lambda request: self.dead_letters[type(request).__name__],
             topic_records=self._records,
+            check=self._check,
         )
 
     def submit(self, worker: str, request: m.Request) -> Submitted:
@@ -218,6 +222,13 @@ class RestCluster(Cluster):
         if request.name not in self.workers["one"].herder.state.connectors:
             raise m.Refused(404, f"Connector {request.name} not found")
         return self.records
+
+    def _check(self, request: local.CheckConfig | local.CheckConnector) -> dict[str, Any]:
+        self.checks.append(request)
+        known = self.workers["one"].herder.state.connectors
+        if isinstance(request, local.CheckConnector) and request.name not in known:
+            raise m.Refused(404, f"Connector {request.name} not found")
+        return {"connector": request.name, **self.checked}
 
     def _preview(self, request: local.Preview) -> dict[str, Any]:
         self.previews.append(request)

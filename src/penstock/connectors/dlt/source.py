@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from penstock.api.check import Step, TargetCheck, program
 from penstock.connectors.dlt.columns import stream_of
 from penstock.connectors.dlt.settings import KIND, SOURCE, DltSettings, check_settings, dlt_problems
 from penstock.connectors.singer.messages import Messages
@@ -24,6 +26,16 @@ class DltSource(TapSource):
 
     def problems(self, config: Mapping[str, str]) -> list[tuple[str, str]]:
         return dlt_problems(config)
+
+    def check_target(self, config: Mapping[str, str]) -> TargetCheck:
+        settings = DltSettings.of(config)
+        if settings.dlt_python:
+            yield program("source", settings.dlt_python)
+        if os.path.isabs(path := settings.dlt_source.rpartition(":")[0]):
+            found = os.path.exists(path)
+            text = f"{path} exists" if found else f"{path} does not exist on this worker"
+            yield Step("source", "file", "ok" if found else "failed", text)
+        yield Step("source", "login", "not checked", "A check runs no sources; `penstock preview --poll` does")
 
     def task_class(self) -> type[DltSourceTask]:
         return DltSourceTask

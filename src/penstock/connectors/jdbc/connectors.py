@@ -11,7 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock import __version__
+from penstock.api.check import TargetCheck
 from penstock.api.connector import ExactlyOnceSupport
+from penstock.api.jdbc_targets import check_database
 from penstock.api.query import QuerySinkConnector, QuerySinkTask, QuerySourceConnector, QuerySourceTask
 from penstock.connectors.jdbc.connection import PREFIX
 from penstock.connectors.jdbc.sink_definition import JDBC_SINK_CONFIG
@@ -47,6 +49,9 @@ class JdbcSinkConnector(QuerySinkConnector):
     def problems(self, config: Mapping[str, str]) -> list[tuple[str, str]]:
         return jdbc_sink_problems(config)
 
+    def check_target(self, config: Mapping[str, str]) -> TargetCheck:
+        return check_database(config["connection.url"], writes=True)
+
     def task_class(self) -> type[JdbcSinkTask]:
         return JdbcSinkTask
 
@@ -76,6 +81,9 @@ class JdbcSourceConnector(QuerySourceConnector):
 
     def problems(self, config: Mapping[str, str]) -> list[tuple[str, str]]:
         return jdbc_source_problems(config)
+
+    def check_target(self, config: Mapping[str, str]) -> TargetCheck:
+        return check_database(config["connection.url"], writes=False)
 
     def task_class(self) -> type[JdbcSourceTask]:
         return JdbcSourceTask

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from penstock import KAFKA_VERSION
+from penstock.api.check import KafkaTarget, TargetCheck
 from penstock.api.config import ConfigDef, ConfigValue, with_prefix
 from penstock.api.connector import SourceConnector
 from penstock.api.errors import ConfigError, KafkaError
@@ -193,3 +194,9 @@ class MirrorConnector(SourceConnector, ShowsRuntimeSettings):
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
         return self.settings.validate(config)
+
+    def check_target(self, config: Mapping[str, str]) -> TargetCheck:
+        """Yield both clusters, with the settings of the clients that the connector has there."""
+        mirror = MirrorConfig(self.settings, config)
+        for cluster in ("source", "target"):
+            yield KafkaTarget(f"{cluster} cluster", mirror.admin(cluster, "check"))

@@ -10,9 +10,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock import __version__
+from penstock.api.check import TargetCheck
 from penstock.api.connector import ConnectorTransactionBoundaries, ExactlyOnceSupport, SourceConnector
 from penstock.api.errors import ConnectError
 from penstock.api.simple_connector import SimpleConnector
+from penstock.connectors.postgres.check import check_postgres
 from penstock.connectors.postgres.definition import POSTGRES_CONFIG
 from penstock.connectors.postgres.origin import stored_origin
 from penstock.connectors.postgres.progress import stored
@@ -38,6 +40,9 @@ class PostgresSource(SimpleConnector, SourceConnector):
             (name, f"Invalid value {config.get(name)} for configuration {name}: {sentence}")
             for name, sentence in problems(config)
         ]
+
+    def check_target(self, config: Mapping[str, str]) -> TargetCheck:
+        return check_postgres(config)
 
     def task_class(self) -> type[PostgresSourceTask]:
         return PostgresSourceTask

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock import __version__
+from penstock.api.check import TargetCheck
 from penstock.api.connector import ExactlyOnceSupport
 from penstock.api.query import (
     QueryContext,
@@ -20,6 +21,7 @@ from penstock.api.query import (
     QuerySourceTask,
     StreamShape,
 )
+from penstock.connectors.spark.check import check_format
 from penstock.connectors.spark.iceberg_settings import PREFIXES as ICEBERG_PREFIXES
 from penstock.connectors.spark.sink_settings import IN_FOLDERS, OPTION, SINK_CONFIG, format_named, sink_problems
 from penstock.connectors.spark.source_settings import SOURCE_CONFIG, SourceSettings, source_problems
@@ -50,6 +52,9 @@ class SparkSink(QuerySinkConnector):
 
     def problems(self, config: Mapping[str, str]) -> list[tuple[str, str]]:
         return sink_problems(config)
+
+    def check_target(self, config: Mapping[str, str]) -> TargetCheck:
+        return check_format(config, SINK_CONFIG.parse(config), writes=True)
 
     def task_class(self) -> type[SparkSinkTask]:
         return SparkSinkTask
@@ -111,6 +116,9 @@ class SparkSource(QuerySourceConnector):
 
     def problems(self, config: Mapping[str, str]) -> list[tuple[str, str]]:
         return source_problems(config)
+
+    def check_target(self, config: Mapping[str, str]) -> TargetCheck:
+        return check_format(config, SOURCE_CONFIG.parse(config), writes=False)
 
     def task_class(self) -> type[SparkSourceTask]:
         return SparkSourceTask

@@ -128,6 +128,26 @@ class Preview(RequestBase):
 
 
 @dataclass(frozen=True, slots=True)
+class CheckConfig(RequestBase):
+    """Contact what a configuration names, without changing anything. With ``patch`` it is a change of the connector's
+    present configuration. ``seconds``: the time limit.
+    """
+
+    name: str
+    config: dict[str, str | None]
+    patch: bool = False
+    seconds: int = 30
+
+
+@dataclass(frozen=True, slots=True)
+class CheckConnector(RequestBase):
+    """Contact what the present configuration of a connector names, without changing anything."""
+
+    name: str
+    seconds: int = 30
+
+
+@dataclass(frozen=True, slots=True)
 class ListDeadLetters(RequestBase):
     """List the last records of a connector's dead letter queue."""
 
@@ -204,6 +224,8 @@ LocalRequest = (
     | ListEvents
     | GetLogs
     | Preview
+    | CheckConfig
+    | CheckConnector
     | ListDeadLetters
     | GetDeadLetter
     | ReplayDeadLetters

@@ -36,7 +36,7 @@ from penstock.threads import in_thread
 Ask = Callable[[m.Request], Awaitable[m.Reply | Response]]
 
 VIEW, OPERATE, CONFIGURE, OFFSETS, ADMIN = "view", "operate", "configure", "offsets", "admin"
-DEAD_LETTERS, RECORDS, SKIP = "dead-letters", "records", "skip"
+DEAD_LETTERS, RECORDS, SKIP, CHECK = "dead-letters", "records", "skip", "check"
 DEMANDS: Mapping[type[m.Request], str] = {
     **dict.fromkeys(
         (m.GetConnector, m.GetConfig, m.GetTasks, m.GetStatus, m.GetTaskStatus, m.GetTopics, m.ListSkips), VIEW
@@ -52,7 +52,7 @@ DEMANDS: Mapping[type[m.Request], str] = {
         ),
         VIEW,
     ),
-    **dict.fromkeys((m.RollBack, local.Preview), CONFIGURE),
+    **dict.fromkeys((m.RollBack, local.Preview, local.CheckConfig), CONFIGURE),
     **dict.fromkeys((m.SetTargetState, m.StopConnector, m.RestartConnector, m.RestartTask, m.ResetTopics), OPERATE),
     **dict.fromkeys(
         (m.CreateConnector, m.PutConfig, m.PatchConfig, m.DeleteConnector, local.ValidateConfig), CONFIGURE
@@ -60,6 +60,7 @@ DEMANDS: Mapping[type[m.Request], str] = {
     **dict.fromkeys((m.AlterOffsets, m.ResetOffsets, local.PlanOffsets), OFFSETS),
     **dict.fromkeys((local.ListDeadLetters, local.GetDeadLetter, local.ReplayDeadLetters), DEAD_LETTERS),
     local.ListRecords: RECORDS,
+    local.CheckConnector: CHECK,
     **dict.fromkeys((m.SkipRecords, m.CancelSkips), SKIP),
     **dict.fromkeys((local.ListLoggers, local.GetLogger, local.SetLogger, m.SetClusterLogger), ADMIN),
 }

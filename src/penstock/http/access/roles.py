@@ -21,7 +21,18 @@ from penstock.files import load_yaml
 from penstock.http.access.authentication.principals import Principal
 from penstock.http.access.listeners import RestSettingError
 
-ACTIONS = ("view", "view-config", "operate", "configure", "offsets", "dead-letters", "records", "skip", "admin")
+ACTIONS = (
+    "view",
+    "view-config",
+    "operate",
+    "configure",
+    "offsets",
+    "dead-letters",
+    "records",
+    "skip",
+    "check",
+    "admin",
+)
 
 
 @dataclass(frozen=True, slots=True)

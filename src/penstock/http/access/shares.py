@@ -31,7 +31,7 @@ KINDS: Mapping[type[m.Request], str] = {
         ),
         OF_PLUGINS,
     ),
-    **dict.fromkeys((local.Preview, local.ListRecords), OF_PROCESSES),
+    **dict.fromkeys((local.Preview, local.ListRecords, local.CheckConfig, local.CheckConnector), OF_PROCESSES),
     **dict.fromkeys(
         (local.GetDeadLetter, local.ListDeadLetters, local.ReplayDeadLetters, local.PlanOffsets), OF_TOPICS
     ),

@@ -167,6 +167,16 @@ OPERATIONS: Json = {
         answer(200, "OK", ref("Preview")),
         body=body(ref("PreviewRequest"), {"name": "lines", "config": EXAMPLE_CONFIG, "limit": 5}),
     ),
+    "POST /penstock/v1/check": operation(
+        "Contact what a configuration names, with its credentials, without changing anything",
+        answer(200, "OK", ref("Check")),
+        body=body(ref("CheckRequest"), {"name": "lines", "config": EXAMPLE_CONFIG, "seconds": 30}),
+    ),
+    f"POST {ONE}/check": operation(
+        "Contact what the connector's configuration names, with its credentials, without changing anything",
+        answer(200, "OK", ref("Check")),
+        query=(_number("seconds", "Time limit; 30 by default, at most 45"),),
+    ),
     f"POST {ONE}/rollback": operation(
         "Restore a former configuration",
         answer(200, "OK", ref("Connector")),

@@ -86,6 +86,28 @@ PENSTOCK_SCHEMAS: dict[str, Json] = {
         offset={"type": "integer", "minimum": 0, "maximum": 2**53},
         poll={"type": "boolean", "description": "Poll a source even if it does not declare that polling is harmless"},
     ),
+    "CheckRequest": object_of(
+        *("config", "patch", "seconds"),
+        name={"type": "string", "minLength": 1},
+        config={**ref("Config"), "description": "The configuration; either this or `patch`"},
+        patch={**ref("Config"), "description": "Changes of the connector's present configuration"},
+        seconds={"type": "integer", "minimum": 1, "maximum": 45},
+    ),
+    "Check": object_of(
+        connector=TEXT,
+        outcome={"enum": ["ok", "failed"], "description": "`failed` if a step has failed"},
+        steps=list_of(
+            object_of(
+                part={**TEXT, "description": "What is contacted: `consumer`, `database` ..."},
+                step={
+                    **TEXT,
+                    "description": "`configuration`, `dns`, `tcp`, `tls`, `login`, `topics`, `privileges` ...",
+                },
+                outcome={"enum": ["ok", "failed", "not checked"]},
+                message=TEXT,
+            )
+        ),
+    ),
     "Preview": object_of(kind=KIND, records=list_of(OBJECT), error=OBJECT_OR_NULL),
     "DeadLetters": object_of(
         connector=TEXT,

@@ -2,6 +2,7 @@
 
 import { button, h, notice } from "./dom.js";
 import { ask, get } from "./rest.js";
+import { check } from "./connector/check.js";
 import { Editor } from "./connector/configuration.js";
 import { preview } from "./connector/preview.js";
 
@@ -47,7 +48,8 @@ async function creation(main, type) {
     h("p", { class: "controls" }, h("label", {}, "Name ", " ", name), h("label", {}, "Initial state ", state)),
     editor.root,
     h("p", { class: "controls saving" }, create),
-    preview(() => ({ name: name.value || "new", config: editor.valid }), plugin?.type === "sink"));
+    preview(() => ({ name: name.value || "new", config: editor.valid }), plugin?.type === "sink"),
+    check(() => ask("POST", "/penstock/v1/check", { name: name.value || "new", config: editor.valid }), "this configuration"));
   name.focus();
   await editor.validate();
 }

@@ -226,7 +226,9 @@ class AlertWebhook:
 
     def _post(self, client: httpx.Client, alert: Alert) -> tuple[bool, str | None]:
         """Send the message that is due. Return whether the receiver calls it malformed, and what the problem is."""
-        body = compact.encode(alert.message(self._group))
+        said = alert.message(self._group)
+        cleaned = {name: self._clean(said[name]) for name in ("why", "text")}  # a worker of Java's may have written it
+        body = compact.encode({**said, **cleaned})
         headers = {"content-type": "application/json", "user-agent": f"penstock/{__version__}", **self._headers}
         try:
             with client.stream("POST", self._url, content=body, headers=headers) as answer:

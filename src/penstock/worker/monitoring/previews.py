@@ -20,7 +20,7 @@ from penstock.core.model.messages import Refused
 from penstock.kafka.letters.queue import Letter
 from penstock.pipeline.task import TaskSpec
 from penstock.plugins import Plugins
-from penstock.preview.messages import PreviewRequest, RecordsAnswer, RecordsRequest, plain
+from penstock.preview.messages import CheckAnswer, CheckRequest, PreviewRequest, RecordsAnswer, RecordsRequest, plain
 from penstock.preview.poll import HarmfulError, harmless_tasks
 from penstock.preview.process import AT_ONCE, TIME_LIMIT_S, Previews
 from penstock.preview.sample import request_of_letter
@@ -92,6 +92,10 @@ class WorkerPreviews:
     def records(self, request: RecordsRequest, left: Future[None] | None = None) -> RecordsAnswer:
         """Read records of a topic of a connector, until ``left`` is done."""
         return self.processes.records(request, self.clean, left)
+
+    def contact(self, request: CheckRequest) -> CheckAnswer:
+        """Contact what a configuration names."""
+        return self.processes.check(request, self.clean)
 
     def _of_query(self, connector: SourceConnector, request: PreviewRequest) -> dict[str, Any]:
         """Preview a source whose records Spark reads; the rest is as for every source."""

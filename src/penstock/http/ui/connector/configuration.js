@@ -2,6 +2,7 @@
 
 import { button, h, notice } from "../dom.js";
 import { ask, connectorPath, get } from "../rest.js";
+import { check } from "./check.js";
 import { Form } from "./form.js";
 import { preview } from "./preview.js";
 
@@ -28,7 +29,8 @@ export async function configuration(root, shown) {
   root.append(editor.root);
   if (shown.may("configure")) {
     const request = () => ({ name: shown.name, patch: difference(config, editor.valid) });
-    root.append(h("div", { class: "saving" }, changes, h("p", { class: "controls" }, save)), preview(request, shown.status?.type === "sink"));
+    root.append(h("div", { class: "saving" }, changes, h("p", { class: "controls" }, save)), preview(request, shown.status?.type === "sink"),
+      check(() => ask("POST", "/penstock/v1/check", request()), "this configuration"));
     draw();
     await editor.validate();
   } else {

@@ -3,6 +3,7 @@
 import { button, h, notice, state, table } from "../dom.js";
 import { ask, connectorPath, get } from "../rest.js";
 import { rootCause, traces } from "../status.js";
+import { check } from "./check.js";
 import { Figure } from "./figure.js";
 import { places, stages } from "./places.js";
 import { pendingSkips, skipping } from "./skips.js";
@@ -21,6 +22,10 @@ export async function overview(root, shown) {
   const topics = h("div");
   const skips = h("div");
   root.append(causes, skips, h("h2", {}, "Tasks"), tasks, figures, where, times, h("h2", {}, "Topics used"), topics);
+  if (shown.may("check")) {
+    const path = `/penstock/v1/connectors/${encodeURIComponent(shown.name)}/check`;
+    root.append(check(() => ask("POST", path), "the configuration of this connector"));
+  }
   shown.watch((status) => {
     const changed = drawCauses(causes, shown, status);
     if (status.type === "sink" && (changed || skips.hasChildNodes())) pendingSkips(skips, shown);

@@ -1,0 +1,213 @@
+"""Check of a Kafka cluster with the settings of one client: names, connections, TLS, login, brokers, topics, rights.
+
+Nothing is created: metadata is asked for all topics at once, so that no broker creates one.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException, TopicCollection
+from confluent_kafka.admin import AclOperation, AdminClient
+
+from penstock.api.check import Address, KafkaTarget, Outcome, Step
+from penstock.api.errors import ConnectError
+from penstock.core.config.internal_topics import InternalTopics
+from penstock.java.regex import compile_regex, full_match
+from penstock.kafka.admin import sentence
+from penstock.kafka.client_settings import unmatched_topics
+from penstock.kafka.clients import admin_settings, new_admin
+from penstock.kafka.librdkafka_config import address
+from penstock.kafka.topic_guard import TopicGuard
+from penstock.pipeline.trace import headline
+
+CONNECT_S, REQUEST_S = 5.0, 10.0
+MAX_ADDRESSES, NAMED = 20, 5
+_OF_TLS = (KafkaError._SSL,)
+_OF_LOGIN = (KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED)
+
+
+def reach(address: Address) -> list[Step]:
+    """Return the steps of one address: its name is resolved, and it accepts a connection."""
+    return _Addresses([(address.host, address.port)]).steps(address.part)
+
+
+@dataclass(slots=True)
+class _Addresses:
+    """Addresses of which one must be reachable."""
+
+    wanted: list[tuple[str, int]]
+
+    def steps(self, part: str) -> list[Step]:
+        known: list[tuple[str, int]] = []
+        unknown, closed = list[str](), list[str]()
+        for host, port in self.wanted[:MAX_ADDRESSES]:
+            try:
+                socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            except (OSError, UnicodeError) as error:
+                unknown.append(f"{host}: {_reason(error)}")
+            else:
+                known.append((host, port))
+        if not known:
+            return [Step(part, "dns", "failed", f"No address is known for {_listed(unknown)}")]
+        also = f"; none is known for {_listed(unknown)}" if unknown else ""
+        dns = Step(part, "dns", "ok", f"{_listed([host for host, _ in known])} resolved{also}")
+        open_ones = []
+        for host, port in known:
+            try:
+                socket.create_connection((host, port), CONNECT_S).close()
+            except OSError as error:
+                closed.append(f"{host}:{port}: {_reason(error)}")
+            else:
+                open_ones.append(f"{host}:{port}")
+        if not open_ones:
+            return [dns, Step(part, "tcp", "failed", f"No connection is accepted: {_listed(closed)}")]
+        also = f"; not so {_listed(closed)}" if closed else ""
+        return [dns, Step(part, "tcp", "ok", f"{_listed(open_ones)} accept connections{also}")]
+
+
+def check_cluster(target: KafkaTarget, internal: InternalTopics) -> Iterator[Step]:
+    """Yield the steps of a cluster, up to one without which the next make no sense."""
+    part, settings = target.part, dict(target.settings)
+    given = [address(each).rpartition(":") for each in settings.get("bootstrap.servers", "").split(",") if each.strip()]
+    wanted = [(host.strip("[]"), int(port)) for host, _, port in given if port.isdecimal()]
+    if not wanted:
+        yield Step(part, "dns", "failed", "bootstrap.servers names no host:port")
+        return
+    reached = _Addresses(wanted).steps(part)
+    yield from reached
+    if reached[-1].outcome == "failed":
+        return
+    errors: list[KafkaError] = []
+    try:
+        admin = new_admin(admin_settings(settings), error_cb=errors.append)
+    except Exception as error:
+        yield Step(part, "login", "failed", headline(error.__cause__ or error))
+        return
+    try:
+        metadata = _metadata(admin, errors)
+    except KafkaException as error:
+        yield _not_met(part, errors, error)
+        return
+    protocol = settings.get("security.protocol", "PLAINTEXT").strip().upper()
+    if protocol.endswith("SSL"):
+        yield Step(part, "tls", "ok", "The certificate of the brokers is trusted")
+    how = f"by {settings.get('sasl.mechanism', 'GSSAPI')}" if protocol.startswith("SASL") else "without SASL"
+    yield Step(part, "login", "ok", f"Logged in {how} at cluster {metadata.cluster_id}")
+    brokers = _Addresses([(each.host, each.port) for each in metadata.brokers.values()])
+    advertised = brokers.steps(part)[-1]
+    yield Step(part, "brokers", advertised.outcome, f"Advertised addresses: {advertised.message}")
+    try:
+        guard = TopicGuard(internal, settings["bootstrap.servers"], lambda: metadata.cluster_id)
+        guard.check_read(target.reads)
+        guard.check_written(target.writes)
+    except ConnectError as error:
+        yield Step(part, "topics", "failed", str(error))
+        return
+    there = {name for name, topic in metadata.topics.items() if topic.error is None}
+    yield from _topics(target, there, unmatched_topics(settings))
+    yield from _rights(admin, target, there)
+
+
+def _metadata(admin: AdminClient, errors: list[KafkaError]) -> Any:
+    """Ask until there is an answer, or an error that does not pass. Raises KafkaException."""
+    given_up = time.monotonic() + REQUEST_S
+    while True:
+        try:
+            return admin.list_topics(timeout=1.0)
+        except KafkaException:
+            admin.poll(0)
+            lasting = any(each.code() in (*_OF_TLS, *_OF_LOGIN) for each in errors)
+            if lasting or time.monotonic() > given_up:
+                raise
+
+
+def _not_met(part: str, errors: list[KafkaError], error: KafkaException) -> Step:
+    for codes, step in ((_OF_LOGIN, "login"), (_OF_TLS, "tls")):
+        for each in errors:
+            if each.code() in codes:
+                return Step(part, step, "failed", each.str())
+    said = [each.str() for each in errors if each.code() != KafkaError._ALL_BROKERS_DOWN]
+    why = said[-1] if said else sentence(error)
+    text = f"The brokers do not answer: {why}. Does security.protocol fit that of their listener?"
+    return Step(part, "login", "failed", text)
+
+
+def _topics(target: KafkaTarget, there: set[str], excluded: Iterable[str]) -> Iterator[Step]:
+    part = target.part
+    if missing := sorted(set(target.reads) - there):
+        text = f"{_listed(missing)} do not exist, or may not be described with this login"
+        yield Step(part, "topics", "failed", text)
+    elif target.reads:
+        yield Step(part, "topics", "ok", f"{_listed(sorted(target.reads))} exist")
+    if target.pattern:
+        pattern = compile_regex(target.pattern)
+        matched = sorted(name for name in there.difference(excluded) if full_match(pattern, name))
+        text = f"{_listed(matched)} match {target.pattern}" if matched else f"No topic matches {target.pattern}"
+        yield Step(part, "topics", "ok" if matched else "failed", text)
+    if new := sorted(set(target.writes) - there):
+        yield Step(
+            part, "topics", "not checked", f"{_listed(new)} do not exist yet; whether they can be created is open"
+        )
+    elif target.writes:
+        yield Step(part, "topics", "ok", f"{_listed(sorted(target.writes))} exist")
+
+
+def _rights(admin: AdminClient, target: KafkaTarget, there: set[str]) -> Iterator[Step]:
+    """Yield what the brokers say that the login may do. All of it is allowed where they authorize nobody."""
+    part = target.part
+    lacking: list[str] = []
+    unknown: list[str] = []
+    wanted = {name: AclOperation.READ for name in target.reads if name in there}
+    writing = {name: AclOperation.WRITE for name in target.writes if name in there}
+    for each, word in ((wanted, "READ"), (writing, "WRITE")):
+        if not each:
+            continue
+        asked = admin.describe_topics(
+            TopicCollection(list(each)), include_authorized_operations=True, request_timeout=REQUEST_S
+        )
+        for name, answer in asked.items():
+            try:
+                allowed = answer.result(REQUEST_S).authorized_operations
+            except (KafkaException, TimeoutError) as error:
+                unknown.append(f"topic {name}: {sentence(error)}")
+                continue
+            if allowed is None:
+                unknown.append(f"topic {name}: the brokers do not say")
+            elif each[name] not in allowed:
+                lacking.append(f"{word} topic {name}")
+    if target.group:
+        asked = admin.describe_consumer_groups(
+            [target.group], include_authorized_operations=True, request_timeout=REQUEST_S
+        )
+        try:
+            allowed = asked[target.group].result(REQUEST_S).authorized_operations
+        except (KafkaException, TimeoutError) as error:
+            code = error.args[0].code() if isinstance(error, KafkaException) else None
+            if code == KafkaError.GROUP_AUTHORIZATION_FAILED:
+                lacking.append(f"DESCRIBE group {target.group}")
+            elif code != KafkaError.GROUP_ID_NOT_FOUND:  # a new group: brokers say of no other what may be done with it
+                unknown.append(f"group {target.group}: {sentence(error)}")
+        else:
+            if allowed is not None and AclOperation.READ not in allowed:
+                lacking.append(f"READ group {target.group}")
+    outcome: Outcome = "failed" if lacking else "not checked" if unknown else "ok"
+    if not wanted and not writing and not target.group:
+        return
+    text = (
+        f"The login may not {_listed(lacking)}" if lacking else _listed(unknown) if unknown else "The login may do it"
+    )
+    yield Step(part, "privileges", outcome, text)
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
+
+
+def _listed(names: list[str]) -> str:
+    more = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
