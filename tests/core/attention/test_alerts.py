@@ -12,6 +12,7 @@ from penstock.core.attention.alerts import (
     UPGRADE_MS,
     Alert,
     Alerts,
+    Settling,
     WorkerRows,
     alert_of,
     rows_of,
@@ -228,3 +229,16 @@ def test_messages_have_the_fields_of_the_row() -> None:
     over = replace(begin, told=True, ended_ms=120_000).message("connect")
     assert (over["id"], over["event"], over["ended"]) == ("a1", "end", "1970-01-01T00:02:00Z")
     assert over["text"] == "Over: failed orders: why"
+
+
+def test_a_group_is_settled_some_time_after_a_rebalance_and_when_it_never_comes_to_rest() -> None:
+    settling = Settling(SETTLE, 10 * SETTLE)
+    assert not settling.look(1, False, 1_000)
+    assert not settling.look(1, False, 1_000 + SETTLE - 1)
+    assert settling.look(1, False, 1_000 + SETTLE)
+    now = 1_000 + 2 * SETTLE
+    assert not settling.look(1, True, now), "a worker is awaited"
+    assert [settling.look(number, False, now + number * SETTLE // 2) for number in range(2, 20)] == [False] * 18
+    assert settling.look(20, False, now + 10 * SETTLE), "it has rebalanced for ten times as long"
+    assert settling.look(20, False, now + 11 * SETTLE)
+    assert not settling.look(21, False, now + 12 * SETTLE)

@@ -110,7 +110,9 @@ def test_previews_of_a_user_are_refused_beyond_its_share(tmp_path: Path) -> None
             await settled()
             refused = [task.result() for task in many if task.done()]
             assert [answer.status_code for answer in refused] == [429] * (6 - AT_ONCE[OF_PROCESSES])
-            assert "The user vic has 2 previews or searches of records under way" in refused[0].json()["message"]
+            assert (
+                "The user vic has 2 previews, searches of records or checks under way" in refused[0].json()["message"]
+            )
             one = asyncio.create_task(ada.post(PREVIEW, json=body))
             await reached(lambda: slow.users() == {"vic": AT_ONCE[OF_PROCESSES], "ada": 1})
             await settled()

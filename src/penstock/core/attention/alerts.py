@@ -26,6 +26,8 @@ TAKEN_OVER = ("unreachable", "waiting")
 """Kinds that end when the group starts the work elsewhere, after ``scheduled.rebalance.max.delay.ms``."""
 UPGRADE_MS = 30 * 60_000
 """Time for which workers may have different versions, as while they are upgraded one by one."""
+RESTLESS_MS = 15 * 60_000
+"""Time beyond ``scheduled.rebalance.max.delay.ms`` after which a group that still rebalances counts as settled."""
 RECENT_MS = 10 * 60_000
 """Time for which failures that a restart has hidden are looked up, and alerts that are over are remembered longer."""
 MAX_OPEN = 1_000
@@ -101,6 +103,32 @@ class WorkerRows:
 
 
 StoredEntry = Alert | WorkerRows
+
+
+@dataclass(slots=True)
+class Settling:
+    """Judge of whether the group is settled: no rebalance lately, and no worker awaited to come back. A group that is
+    not for longer than ``limit_ms`` counts as settled, since that needs attention, too.
+    """
+
+    settle_ms: int
+    limit_ms: int
+    _generation: object = None
+    _since_ms: int = 0
+    """Time of the last rebalance."""
+    _unsettled_ms: int | None = None
+    """Time since which it is not settled."""
+
+    def look(self, generation: object, waits: bool, now_ms: int) -> bool:
+        """``generation``: another one after each rebalance. ``waits``: a rebalance or a worker is awaited."""
+        if generation != self._generation:
+            self._generation, self._since_ms = generation, now_ms
+        if not waits and now_ms - self._since_ms >= self.settle_ms:
+            self._unsettled_ms = None
+            return True
+        if self._unsettled_ms is None:
+            self._unsettled_ms = now_ms
+        return now_ms - self._unsettled_ms >= self.limit_ms
 
 
 def rows_of(record: Any) -> WorkerRows:

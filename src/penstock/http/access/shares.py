@@ -60,7 +60,7 @@ class Shares:
             return
         room = self._rooms.setdefault((client, kind), _Room(asyncio.Semaphore(AT_ONCE[kind])))
         if kind == OF_PROCESSES and room.places.locked():
-            under_way = f"{AT_ONCE[kind]} previews or searches of records under way"
+            under_way = f"{AT_ONCE[kind]} previews, searches of records or checks under way"
             raise m.Refused(429, f"{client} has {under_way}, the maximum; try again later")
         room.users += 1
         try:

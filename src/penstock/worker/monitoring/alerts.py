@@ -20,7 +20,7 @@ import httpx
 
 from penstock import __version__
 from penstock.api.errors import ConfigError
-from penstock.core.attention.alerts import RECENT_MS, Alert, Alerts, StoredEntry, WorkerRows
+from penstock.core.attention.alerts import RECENT_MS, RESTLESS_MS, Alert, Alerts, Settling, StoredEntry, WorkerRows
 from penstock.core.attention.rows import Row, Step
 from penstock.core.herder import Herder
 from penstock.http.access.authentication.forwarded import id_of
@@ -69,7 +69,6 @@ class AlertWebhook:
         self._herder, self._here, self._history, self._clean = herder, here, history, clean
         self._group = settings.group.group_id if settings.group else "standalone"
         self._distributed = settings.distributed
-        self._settle_s = settings.values[SETTLE] / 1000
         takeover = settings.group.scheduled_rebalance_max_delay_ms if settings.group else 0
         again = min(24 * 3_600_000, settings.values[RETENTION] // 2)
         self._lock = threading.Lock()
@@ -78,7 +77,7 @@ class AlertWebhook:
         self._rows: dict[str, WorkerRows] = {}
         """The last rows of each worker of the group."""
         self._published: tuple[Any, int] | None = None
-        self._generation: tuple[tuple[int, int], float] | None = None
+        self._settling = Settling(settings.values[SETTLE], takeover + RESTLESS_MS)
         self._refusals: dict[tuple[str, bool], int] = {}
         self._retry_at = self._backoff = 0.0
         self._warned = -WARN_S
@@ -160,17 +159,13 @@ class AlertWebhook:
         return [*self._attention.found(answers), *mute]
 
     def _is_settled(self) -> bool:
-        """Return whether no rebalance has completed lately and no worker is awaited to come back."""
         if not self._distributed:
             return True
-        membership, now = self._herder.membership, time.monotonic()
-        generation = membership.generation, membership.leader_term
-        if self._generation is None or self._generation[0] != generation:
-            self._generation = generation, now
+        membership = self._herder.membership
         assignment = membership.assignment
-        if assignment is None or assignment.delay_ms or membership.awaited is not None:
-            return False
-        return now - self._generation[1] >= self._settle_s
+        waits = assignment is None or bool(assignment.delay_ms) or membership.awaited is not None
+        generation = membership.generation, membership.leader_term
+        return self._settling.look(generation, waits, int(time.monotonic() * 1000))
 
     # -- what is stored
 
