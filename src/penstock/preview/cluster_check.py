@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
@@ -18,14 +20,14 @@ from penstock.api.check import Address, KafkaTarget, Outcome, Step
 from penstock.api.errors import ConnectError
 from penstock.core.config.internal_topics import InternalTopics
 from penstock.java.regex import compile_regex, full_match
-from penstock.kafka.admin import sentence
+from penstock.kafka.admin import code_of, may_pass, sentence
 from penstock.kafka.client_settings import unmatched_topics
 from penstock.kafka.clients import admin_settings, new_admin
 from penstock.kafka.librdkafka_config import address
 from penstock.kafka.topic_guard import TopicGuard
 from penstock.pipeline.trace import headline
 
-CONNECT_S, REQUEST_S = 5.0, 10.0
+CONNECT_S, REQUEST_S, AGAIN_S = 5.0, 10.0, 0.2
 MAX_ADDRESSES, NAMED = 20, 5
 _OF_TLS = (KafkaError._SSL,)
 _OF_LOGIN = (KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED)
@@ -159,49 +161,63 @@ def _topics(target: KafkaTarget, there: set[str], excluded: Iterable[str]) -> It
 
 def _rights(admin: AdminClient, target: KafkaTarget, there: set[str]) -> Iterator[Step]:
     """Yield what the brokers say that the login may do. All of it is allowed where they authorize nobody."""
-    part = target.part
     lacking: list[str] = []
     unknown: list[str] = []
-    wanted = {name: AclOperation.READ for name in target.reads if name in there}
-    writing = {name: AclOperation.WRITE for name in target.writes if name in there}
-    for each, word in ((wanted, "READ"), (writing, "WRITE")):
-        if not each:
-            continue
-        asked = admin.describe_topics(
-            TopicCollection(list(each)), include_authorized_operations=True, request_timeout=REQUEST_S
-        )
-        for name, answer in asked.items():
-            try:
-                allowed = answer.result(REQUEST_S).authorized_operations
-            except (KafkaException, TimeoutError) as error:
-                unknown.append(f"topic {name}: {sentence(error)}")
-                continue
-            if allowed is None:
-                unknown.append(f"topic {name}: the brokers do not say")
-            elif each[name] not in allowed:
-                lacking.append(f"{word} topic {name}")
-    if target.group:
-        asked = admin.describe_consumer_groups(
-            [target.group], include_authorized_operations=True, request_timeout=REQUEST_S
-        )
+    wanted = [(name, AclOperation.READ, "READ") for name in target.reads if name in there]
+    wanted += [(name, AclOperation.WRITE, "WRITE") for name in target.writes if name in there]
+    for name, operation, word in wanted:
         try:
-            allowed = asked[target.group].result(REQUEST_S).authorized_operations
+            allowed = _allowed(partial(_of_topic, admin, name))
         except (KafkaException, TimeoutError) as error:
-            code = error.args[0].code() if isinstance(error, KafkaException) else None
+            unknown.append(f"topic {name}: {sentence(error)}")
+            continue
+        if allowed is None:
+            unknown.append(f"topic {name}: the brokers do not say")
+        elif operation not in allowed:
+            lacking.append(f"{word} topic {name}")
+    if (group := target.group) is not None:
+        try:
+            allowed = _allowed(partial(_of_group, admin, group))
+        except (KafkaException, TimeoutError) as error:
+            code = code_of(error)
             if code == KafkaError.GROUP_AUTHORIZATION_FAILED:
-                lacking.append(f"DESCRIBE group {target.group}")
-            elif code != KafkaError.GROUP_ID_NOT_FOUND:  # a new group: brokers say of no other what may be done with it
-                unknown.append(f"group {target.group}: {sentence(error)}")
+                lacking.append(f"DESCRIBE group {group}")
+            elif code != KafkaError.GROUP_ID_NOT_FOUND:  # brokers say of no new group what may be done with it
+                unknown.append(f"group {group}: {sentence(error)}")
         else:
             if allowed is not None and AclOperation.READ not in allowed:
-                lacking.append(f"READ group {target.group}")
-    outcome: Outcome = "failed" if lacking else "not checked" if unknown else "ok"
-    if not wanted and not writing and not target.group:
+                lacking.append(f"READ group {group}")
+    if not wanted and group is None:
         return
-    text = (
-        f"The login may not {_listed(lacking)}" if lacking else _listed(unknown) if unknown else "The login may do it"
-    )
-    yield Step(part, "privileges", outcome, text)
+    outcome: Outcome = "failed" if lacking else "not checked" if unknown else "ok"
+    text = "The login may read and write what is needed"
+    text = f"The login may not {_listed(lacking)}" if lacking else _listed(unknown) if unknown else text
+    yield Step(target.part, "privileges", outcome, text)
+
+
+def _of_topic(admin: AdminClient, name: str) -> Future[Any]:
+    given = TopicCollection([name])
+    return admin.describe_topics(given, include_authorized_operations=True, request_timeout=REQUEST_S)[name]
+
+
+def _of_group(admin: AdminClient, group: str) -> Future[Any]:
+    return admin.describe_consumer_groups([group], include_authorized_operations=True, request_timeout=REQUEST_S)[group]
+
+
+def _allowed(ask: Callable[[], Future[Any]]) -> Collection[AclOperation] | None:
+    """Return the operations that are allowed, asking again while an error may pass; None if the brokers do not say.
+
+    Raises KafkaException, TimeoutError.
+    """
+    given_up = time.monotonic() + REQUEST_S
+    while True:
+        try:
+            found: Collection[AclOperation] | None = ask().result(REQUEST_S).authorized_operations
+            return found
+        except KafkaException as error:
+            if not may_pass(error.args[0]) or time.monotonic() > given_up:
+                raise
+            time.sleep(AGAIN_S)
 
 
 def _reason(error: Exception) -> str:
