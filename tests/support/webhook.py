@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import ssl
 import threading
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
@@ -20,17 +21,20 @@ class Receiver:
         self.accepted: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.attempts = 0
+        self.refuse: Callable[[dict[str, Any]], int | None] = lambda message: None
+        """Returns the status for a message; None for ``status``."""
         receiver = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["content-length"]))
                 receiver.attempts += 1
-                if receiver.status == 200:
+                status = receiver.refuse(json.loads(body)) or receiver.status
+                if status == 200:
                     receiver.headers.append({name.lower(): value for name, value in self.headers.items()})
                     receiver.accepted.append(json.loads(body))
-                self.send_response(receiver.status)
-                if 300 <= receiver.status < 400:
+                self.send_response(status)
+                if 300 <= status < 400:
                     self.send_header("location", self.path)
                 self.send_header("content-length", "0")
                 self.end_headers()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,6 +17,7 @@ URL, HEADER, CA, SETTLE = (
 HISTORY = "penstock.history.topic"
 MIN_SECRET_PATH = 20
 """Length from which on a path is taken for a secret of its own; a short one is found in other texts."""
+OWN_HEADERS = ("connection", "content-length", "content-type", "host", "transfer-encoding", "user-agent")
 _HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)[ \t]*")
 
 
@@ -51,12 +52,15 @@ def define_alerts(config: ConfigDef) -> None:
     )
 
 
-def check_alerts(values: Mapping[str, Any]) -> None:
-    """Raise ConfigError for a URL or header that can't be used, without their values, which are secrets."""
+def check_alerts(values: Mapping[str, Any], given: Collection[str] = ()) -> None:
+    """Raise ConfigError for a URL or header that can't be used, without their values, which are secrets.
+
+    ``given``: names of the settings that were given.
+    """
     url, header = _text(values[URL]), _text(values[HEADER])
     if not url:
-        for name in (HEADER, CA):
-            if values[name] is not None:
+        for name in (HEADER, CA, SETTLE):
+            if name in given:
                 raise ConfigError(f"`{name}` has no effect without `{URL}`; set both, or none of them")
         return
     try:
@@ -68,10 +72,18 @@ def check_alerts(values: Mapping[str, Any]) -> None:
         raise ConfigError(f"`{URL}` is no URL of a webhook; expected https://host/path or http://host:port/path")
     if parts.username is not None or parts.password is not None:
         raise ConfigError(f"`{URL}` has a login before its host; put it into `{HEADER}`, as in Authorization: Basic …")
+    if any(not 0 < len(label) < 64 for label in str(parts.hostname).removesuffix(".").split(".")):
+        raise ConfigError(f"`{URL}` has a host that can't be looked up; expected https://host/path")
+    if parts.scheme == "http" and CA in given:
+        raise ConfigError(f"`{CA}` has no effect where `{URL}` is not https; remove it, or call the receiver by https")
     if parts.fragment:
         raise ConfigError(f"`{URL}` has a fragment (#…), which is never sent; remove it")
     if header is not None and not _HEADER.fullmatch(header):
         raise ConfigError(f"`{HEADER}` is not of the form Name: value, in one line of ASCII characters")
+    if header is not None and (name := header.partition(":")[0]).lower() in OWN_HEADERS:
+        raise ConfigError(
+            f"`{HEADER}` can't be {name}, which the worker sets itself; expected Authorization, for example"
+        )
     if values[HISTORY] is not None and not values[HISTORY].strip():
         raise ConfigError(
             f"`{URL}` needs the history, which remembers what has been sent, but `{HISTORY}` is empty; "

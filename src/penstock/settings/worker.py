@@ -194,7 +194,7 @@ def _parsed(config: Mapping[str, str], definitions: Any) -> dict[str, Any]:
         log.warning("%s", sentence)
     values: dict[str, Any] = definitions.parse(config)
     check_telemetry(values)
-    check_alerts(values)
+    check_alerts(values, config.keys())
     return values
 
 

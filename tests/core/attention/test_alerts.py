@@ -8,6 +8,7 @@ import pytest
 
 from penstock.core.attention.alerts import (
     GIVE_UP_MS,
+    MAX_KNOWN,
     MAX_OPEN,
     UPGRADE_MS,
     Alert,
@@ -242,3 +243,75 @@ def test_a_group_is_settled_some_time_after_a_rebalance_and_when_it_never_comes_
     assert settling.look(20, False, now + 10 * SETTLE), "it has rebalanced for ten times as long"
     assert settling.look(20, False, now + 11 * SETTLE)
     assert not settling.look(21, False, now + 12 * SETTLE)
+
+
+def test_a_cause_whose_words_change_all_the_time_is_told_once(group: Group) -> None:
+    for number in range(20):
+        why = f"RequestId a{number}f: {('Connection refused', 'Read timed out')[number % 2]}"
+        group.look(row("retrying", "orders", 0, why=why), after=SETTLE // 3)
+    assert group.messages == [("begin", "retrying", "orders")]
+
+
+def test_many_causes_of_one_kind_do_not_hide_others(group: Group) -> None:
+    many = [row("ignored", f"c{number}") for number in range(MAX_OPEN + 1)]
+    group.look(*many)
+    group.look(*many, after=SETTLE)
+    assert len(group.messages) == MAX_OPEN
+    assert group.alerts.left_out == 1
+    group.look(*many, row("failed", "orders", 0), after=1)
+    assert group.messages[-1] == ("begin", "failed", "orders")
+    assert group.alerts.due() == []
+
+
+def test_what_is_most_urgent_is_sent_first() -> None:
+    alerts = Alerts("connect", 0)
+    alerts.look([row("ignored", "a"), row("behind", "b"), row("failed", "c")], {}, 1_000, True)
+    assert [alert.row.kind for alert in alerts.due()] == ["failed", "behind", "ignored"]
+
+
+def test_another_cause_of_the_same_kind_is_told(group: Group) -> None:
+    for first, second in (
+        ("The certificate of a expires in 29 days", "The certificate of b expired"),
+        ("Executors lack pyarrow", "Executors have another Python"),
+    ):
+        kind = "expiring" if "certificate" in first else "executors"
+        group.look(row(kind, None, why=first))
+        group.look(row(kind, None, why=first.replace("29", "28")), after=SETTLE)
+        both = row(kind, None, why=first.replace("29", "27")), row(kind, None, why=second)
+        group.look(*both, after=SETTLE)
+        group.look(*both, after=SETTLE)
+        assert [event for event, said, _ in group.messages if said == kind] == ["begin", "begin"]
+
+
+def test_tasks_that_a_policy_restarts_have_one_cause(group: Group) -> None:
+    policy = "the disk is full. The restart policy restarts it at 2026-11-30T20:14:05Z"
+    hidden = {("orders", 1): [End(group.now - 10, "a.B: x\nCaused by: the disk is full")]}
+    group.look(row("failed", "orders", 0, why=policy), failures=hidden)
+    assert group.messages == [("begin", "failed", "orders")]
+
+
+def test_a_pause_neither_ends_nor_begins_anything(group: Group) -> None:
+    group.look(row("missing-topics"))
+    group.look(row("missing-topics"), after=SETTLE)
+    assert group.messages == [("begin", "missing-topics", "orders")]
+    for _ in range(5):
+        group.now += SETTLE
+        assert group.alerts.look([row("paused")], {}, group.now, True, lambda name: name == "orders") == []
+    group.look(row("missing-topics"), after=SETTLE)
+    group.look(row("missing-topics"), after=SETTLE)
+    assert len(group.messages) == 1
+    group.look(after=SETTLE)
+    group.look(after=SETTLE)
+    assert group.messages[1:] == [("end", "missing-topics", "orders")]
+
+
+def test_alerts_that_nobody_accepts_have_a_limit() -> None:
+    alerts, now = Alerts("connect", 0), 0
+    for number in range(MAX_KNOWN // 250 + 10):
+        alerts.look([row("failed", f"c{number}-{each}") for each in range(250)], {}, now + 1, True)
+        alerts.look([], {}, now + 2, True)
+        now += 3
+    alerts.look([row("failed", "last")], {}, now, True)
+    assert len(alerts.known) <= MAX_KNOWN + 251
+    assert alerts.given_up >= 8 * 250
+    assert any(alert.row.connector == "last" for alert in alerts.due())

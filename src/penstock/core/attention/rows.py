@@ -142,6 +142,11 @@ def _row(each: Any) -> Row | None:
     return None
 
 
+def rank(kind: str) -> int:
+    """Return the place of a kind in the order of urgency."""
+    return _RANKS[kind]
+
+
 def instant(ms: int) -> str:
     """Return a time in UTC, to the second."""
     return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

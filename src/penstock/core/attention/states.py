@@ -20,6 +20,7 @@ _RETRYING = re.compile(rf"Retrying automatically since ({_TIME}):\s*")
 _QUERY_RETRYING = re.compile(rf"\. Retrying[^,]*, since ({_TIME}), next at ({_TIME})\s*\Z")
 """End of the sentence of a query that retries (``spark.query.sink.retries``)."""
 _STALLED = "is stalled"
+NEXT_RESTART = ". The restart policy restarts it at "
 _NOTE = re.compile(r"^\tIn (?:a put of 1 record: |stage |the row of )[^\n]*", re.MULTILINE)
 """Lines of a trace that name one record (``pipeline.trace``)."""
 _KEY = re.compile(r'key "(?:[^"\\]|\\.)*"')
@@ -100,7 +101,7 @@ def _row(watched: Watched, part: Part, now_ms: int) -> Row | None:
 def _failed(name: str, part: Part) -> Row:
     cause = root_cause(part.trace or "") or "Its status gives no cause"
     if part.next_restart_ms is not None:
-        cause = f"{cause.rstrip('.')}. The restart policy restarts it at {instant(part.next_restart_ms)}"
+        cause = f"{cause.rstrip('.')}{NEXT_RESTART}{instant(part.next_restart_ms)}"
     if permanent_error(part.trace) is not None:
         step = Step(
             "Correct the configuration or the permissions; a restart alone does not help",
