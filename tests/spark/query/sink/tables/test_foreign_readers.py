@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pyarrow.orc as orc
 import pyarrow.parquet as pq
@@ -59,11 +60,13 @@ def test_a_pattern_for_json_in_all_folders_matches_rows_alone(sink: Callable[...
         one.start()
         one.written(len(DAYS))
         one.stop()
-        # As DuckDB's read_json does, pathlib looks into hidden folders and at hidden files.
+        # As some readers do, pathlib looks into hidden folders and at hidden files.
         lines = [line for file in one.folder.rglob("*.json") for line in file.read_text().splitlines()]
         assert sorted(json.loads(line)["id"] for line in lines) == list(range(len(DAYS)))
         days = {each["id"]: each["day"] for each in map(json.loads, lines)}
         assert days == dict(enumerate(DAYS))
+        found = duckdb.sql(f"SELECT id, day::VARCHAR FROM read_json('{one.folder}/**/*.json') ORDER BY id").fetchall()
+        assert found == list(enumerate(DAYS))
 
 
 @pytest.mark.parametrize("format", ["parquet", "orc", "csv", "json"])

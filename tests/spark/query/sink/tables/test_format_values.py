@@ -11,10 +11,12 @@ from decimal import Context, Decimal
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.orc as orc
 import pyarrow.parquet as pq
 import pytest
+from deltalake import DeltaTable
 from hypothesis import strategies as st
 
 from soak.drawing import values
@@ -157,12 +159,51 @@ def records(files: list[Path]) -> Iterable[dict[str, Any]]:
             yield from csv.DictReader(text)
 
 
-READERS: dict[str, Callable[[list[Path]], list[dict[str, Any]]]] = {
-    "parquet": lambda files: of_arrow(map(pq.read_table, files)),
-    "orc": lambda files: of_arrow(map(orc.read_table, files)),
-    "json": lambda files: of_texts(lines(files)),
-    "csv": lambda files: of_texts(records(files)),
-    "delta": lambda files: of_arrow(map(pq.read_table, files)),
+def of_duckdb(call: str, format: str, options: str = "") -> Reader:
+    """Return the reader that has DuckDB read all files in a folder and those below it."""
+    texts = format in ("json", "csv")
+    types = {name: DUCKDB.get(type, type) for name, type in {"id": "INT", **TYPES}.items()}
+    columns = {
+        name: "VARCHAR" if name == "data" else type
+        for name, type in types.items()
+        if name not in WITHOUT.get(format, ())
+    }
+    given = f", columns={columns}" if texts else ""
+    data = " REPLACE (from_base64(data) AS data)" if format == "json" else ""
+
+    def read(folder: Path) -> list[dict[str, Any]]:
+        with duckdb.connect() as connection:
+            connection.execute("SET TimeZone='UTC'")
+            found = connection.sql(f"SELECT *{data} FROM {call}('{folder}/**/*.{format}'{given}{options})")
+            table = found.to_arrow_table()
+        return table.cast(pa.schema([ARROW.field(name) for name in table.column_names])).to_pylist()
+
+    return read
+
+
+Reader = Callable[[Path], list[dict[str, Any]]]
+DUCKDB = {"TIMESTAMP": "TIMESTAMPTZ", "STRING": "VARCHAR", "BINARY": "BLOB"}
+"""The types of columns that have other names in DuckDB."""
+READERS: dict[str, dict[str, Reader]] = {
+    "parquet": {
+        "pyarrow": lambda folder: of_arrow(map(pq.read_table, files_of(folder, "parquet"))),
+        "duckdb": of_duckdb("read_parquet", "parquet"),
+    },
+    "orc": {"pyarrow": lambda folder: of_arrow(map(orc.read_table, files_of(folder, "orc")))},
+    "json": {
+        "python": lambda folder: of_texts(lines(files_of(folder, "json"))),
+        "duckdb": of_duckdb("read_json", "json", ", format='newline_delimited'"),
+    },
+    "csv": {
+        "python": lambda folder: of_texts(records(files_of(folder, "csv"))),
+        "duckdb": of_duckdb(
+            "read_csv", "csv", """, header=true, delim=',', quote='"', escape='"', allow_quoted_nulls=false"""
+        ),
+    },
+    "delta": {
+        "pyarrow": lambda folder: of_arrow(map(pq.read_table, files_of(folder, "delta"))),
+        "deltalake": lambda folder: of_arrow([DeltaTable(folder).to_pyarrow_table()]),
+    },
 }
 OPTIONS = {"csv": {"option_header": "true", "option_escape": '"'}}
 """Options with which quotes in a text are doubled (RFC 4180), as programs other than Spark write them."""
@@ -213,9 +254,9 @@ def test_values_of_a_sink_are_those_of_a_foreign_reader(
             sink.produce(*map(as_json, rows))
             first, written = written, written + len(rows)
             sink.written(written)
-            read = READERS[format](files_of(sink.folder, format))
-            found = {row["id"]: row for row in read if row["id"] >= first}
-            assert [exact(found[row["id"]]) for row in rows] == [exact(row) for row in rows]
+            for reader, read in READERS[format].items():
+                found = {row["id"]: row for row in read(sink.folder) if row["id"] >= first}
+                assert (reader, [exact(found[row["id"]]) for row in rows]) == (reader, [exact(row) for row in rows])
 
         values(rows_of(format, micro=True), check)
 
