@@ -27,9 +27,9 @@ def sections() -> list[str]:
         "Tests declare a column of each type in PostgreSQL, MariaDB and SQLite, and pass random and extreme values "
         "through them. See [databases](../how-to/databases.md) for the settings named here.",
         "A column of a type that Connect has nothing for is left out, with a warning. Any other database has the types "
-        "of JDBC, as Derby does here. Texts, and numbers in other columns than those that the sink creates, are taken "
-        "as the database assigns them: digits that a column does not have it rounds. MariaDB and SQLite store -0.0 as "
-        "0.0.",
+        "of JDBC, as Derby does here. In other columns than those that the sink creates, a value that the column would "
+        "round or cut is refused, unless `penstock.coercion=java`; texts in columns of other types, and items of "
+        "arrays, are taken as the database assigns them. MariaDB and SQLite store -0.0 as 0.0.",
     ]
     for dialect in DIALECTS:
         parts += [f"### {TITLES[dialect.name]}", *_parts(dialect)]

@@ -101,11 +101,11 @@ class Bench:
     def known(self, shape: RowShape) -> RowShape:
         """Return the shape with the table's columns, like ``Tables.known``."""
         found = list(self.database.columns(f"SELECT * FROM {self.dialect.quoted(shape.table)} WHERE 1=0"))
-        return shape.in_table(dict(zip(found[::2], found[1::2], strict=True)))
+        return shape.in_table(dict(zip(found[::3], found[1::3], strict=True)))
 
     def rows(self, table: str = "things") -> list[tuple[str | None, ...]]:
         name = self.dialect.quoted(table)
-        width = len(self.database.columns(f"SELECT * FROM {name}")) // 2
+        width = len(self.database.columns(f"SELECT * FROM {name}")) // 3
         values = list(self.database.values(f"SELECT * FROM {name} ORDER BY 1", self.list([])))
         return [tuple(values[i : i + width]) for i in range(0, len(values), width)]
 
@@ -124,6 +124,7 @@ class Bench:
         generation: str = "first",
         claims: bool = True,
         classes: Sequence[str] = (),
+        exact: bool = True,
     ) -> list[str]:
         """Write rows of topic t, partition 0, from this offset on: the shape and values of each. Return the reports.
 
@@ -132,7 +133,8 @@ class Bench:
 
         ``generation``: that of the run that writes a ``batch``; ``claims``: whether the run has just begun.
 
-        Rows are copied into columns of these ``types``, if possible.
+        Rows are copied into columns of these ``types``, if possible. ``exact``: those whose values columns would change
+        are refused.
         """
         made = []
         for shape in map(self.known, shapes):
@@ -140,9 +142,12 @@ class Bench:
             names = [column.name for column in shape.columns]
             fields = [names.index(name) for name in statement.parameters]
             kinds = [self.dialect.binding(shape.columns[i]) for i in fields]
+            found = list(self.database.columns(f"SELECT * FROM {self.dialect.quoted(shape.table)} WHERE 1=0"))
+            rooms = dict(zip(found[::3], found[2::3], strict=True)) if exact else {}
             copy = self.dialect.copy(self.dialect.table_name(shape.table), shape.columns, types or {})
             parameters = self.list(list(statement.parameters)), self.list(kinds), self.list(fields)
-            made.append(self.entry.shape(statement.sql, copy, *parameters, zone, zone))
+            held = self.list([rooms.get(name, "") for name in statement.parameters])
+            made.append(self.entry.shape(statement.sql, copy, *parameters, held, zone, zone))
         ledger = None
         if batch is not None:
             sql = LedgerStatements.of(self.dialect, "penstock_batches")

@@ -8,6 +8,7 @@ from penstock.api.validators import ValidString, at_least, between
 from penstock.connectors.jdbc.connection import CONNECTION, HOLDLOCK, AnyCase
 
 DELIVERY, LEDGER = "penstock.delivery", "penstock.batches.table"
+COERCION = "penstock.coercion"
 EXACTLY_ONCE = "exactly-once"
 
 JDBC_SINK_CONFIG = (
@@ -141,6 +142,16 @@ JDBC_SINK_CONFIG = (
         None,
         Importance.LOW,
         "Whether an upsert into SQL Server uses HOLDLOCK.",
+    )
+    .define(
+        COERCION,
+        ConfigType.STRING,
+        "none",
+        ValidString("none", "java"),
+        Importance.LOW,
+        "What becomes of a value that its column would change: one with more digits than the column keeps, a time of "
+        "day in a column of days, spaces at the end of a text that is too long, a number that a floating-point column "
+        "does not have. none: its row is refused. java: the database changes it, as with Confluent's connector.",
     )
     .define(
         DELIVERY,

@@ -12,7 +12,7 @@ from penstock.connectors.jdbc.columns import ColumnKind
 from penstock.connectors.jdbc.connection import Connection, connection_problems
 from penstock.connectors.jdbc.dialects import dialect_of
 from penstock.connectors.jdbc.dialects.databases import Generic
-from penstock.connectors.jdbc.sink_definition import DELIVERY, EXACTLY_ONCE, JDBC_SINK_CONFIG, LEDGER
+from penstock.connectors.jdbc.sink_definition import COERCION, DELIVERY, EXACTLY_ONCE, JDBC_SINK_CONFIG, LEDGER
 
 COORDINATES = ("__connect_topic", "__connect_partition", "__connect_offset")
 _TYPES = ("TABLE", "PARTITIONED TABLE", "VIEW")
@@ -50,6 +50,8 @@ class JdbcSinkSettings:
     retries: int
     backoff: float
     defaults: bool
+    exact: bool
+    """Whether a row is refused if a column would change its value."""
     ledger: str | None
     """The table of batches, for exactly once."""
     most: int
@@ -85,6 +87,7 @@ class JdbcSinkSettings:
             retries=values["max.retries"],
             backoff=values["retry.backoff.ms"] / 1000,
             defaults=values["replace.null.with.default"],
+            exact=values[COERCION] == "none",
             ledger=values[LEDGER].strip() if values[DELIVERY] == EXACTLY_ONCE else None,
             most=values["penstock.batch.max.records"],
             interval=values["penstock.batch.interval.ms"] / 1000,

@@ -187,12 +187,13 @@ def test_times_in_micros_and_nanoseconds(bench: Bench, postgres: Postgres) -> No
     )
     shape = RowShape("moments", columns)
     bench.create(shape)
-    rows = [["-1", "1700000000123456789"], ["1700000000123456", "-1000"], [None, "20000000000000000000"]]
-    bench.write(
-        [(0, row) for row in rows], shapes=[shape], types={"a": "timestamp", "b": "timestamp"}, zone="GMT+01:00"
-    )
+    rows = [["-1", "1700000000123456000"], ["1700000000123456", "-1000"], [None, "20000000000000000000"]]
+    lost = [None, "1700000000123456789"]
+    types = {"a": "timestamp", "b": "timestamp"}
+    *_, refused = bench.write([(0, row) for row in [*rows, lost]], shapes=[shape], types=types, zone="GMT+01:00")
+    assert "column `b`: 2023-11-14T22:13:20.123456789Z has more digits than the column, which keeps 6" in refused
     assert postgres.rows("SELECT a, b FROM moments ORDER BY a") == [
-        ["1970-01-01 00:59:59.999999", "2023-11-14 23:13:20.123457"],
+        ["1970-01-01 00:59:59.999999", "2023-11-14 23:13:20.123456"],
         ["2023-11-14 23:13:20.123456", "1970-01-01 00:59:59.999999"],
         ["", "2603-10-11 12:33:20"],
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -28,6 +28,8 @@ class SinkTables:
         self._dialect: Dialect = settings.connection.dialect
         self._columns: dict[TableName, dict[str, str]] = {}
         """With the names of their types."""
+        self._rooms: dict[TableName, dict[str, str]] = {}
+        """The values that columns hold, as Java's ``Room`` writes it."""
         self._types: dict[TableName, dict[str, str]] = {}
         self._ready: set[RowShape] = set()
         self._lacking: set[RowShape] = set()
@@ -35,6 +37,7 @@ class SinkTables:
 
     def forget(self) -> None:
         self._columns.clear()
+        self._rooms.clear()
         self._types.clear()
         self._ready.clear()
         self._lacking.clear()
@@ -91,6 +94,10 @@ class SinkTables:
         if shape not in self._lacking:
             return found
         return replace(found, columns=tuple(column for column in found.columns if column.name in columns))
+
+    def rooms(self, shape: RowShape) -> Mapping[str, str]:
+        """Return the ``Room`` of each column of a prepared table, as Java writes it; none if values may be changed."""
+        return self._rooms.get(self._dialect.table_name(shape.table), {}) if self._settings.exact else {}
 
     def copy(self, shape: RowShape) -> str | None:
         """Return the COPY for rows of a shape that is ``known``, or None if they have to be inserted."""
@@ -177,7 +184,8 @@ class SinkTables:
     def _existing(self, database: Any, name: TableName) -> dict[str, str] | None:
         try:
             found = list(database.columns(f"SELECT * FROM {self._dialect.table(name)} WHERE 1=0"))
-            return dict(zip(found[::2], found[1::2], strict=True))
+            self._rooms[name] = dict(zip(found[::3], found[2::3], strict=True))
+            return dict(zip(found[::3], found[1::3], strict=True))
         except JavaError as error:
             if self._java.is_missing_table(error):
                 return None

@@ -204,8 +204,10 @@ class JdbcWriter:
             fields = [names.index(name) for name in statement.parameters]
             kinds = [dialect.binding(shape.columns[index]) for index in fields]
             copy = self._tables.copy(shape)
+            rooms = self._tables.rooms(shape)
             parameters = java.list(list(statement.parameters)), java.list(kinds), java.list(fields)
-            shapes.append(entry.shape(statement.sql, copy, *parameters, *settings.zones))
+            held = java.list([rooms.get(name, "") for name in statement.parameters])
+            shapes.append(entry.shape(statement.sql, copy, *parameters, held, *settings.zones))
         ledger = None if self._ledger is None else self._java_ledger(progress.version)
         known = [
             f"{topic}\t{partition}\t{offset}"

@@ -20,16 +20,19 @@ public final class Database implements AutoCloseable {
         connection.setAutoCommit(true);
     }
 
-    /** The names of the columns of a query's result, each followed by the name of its type. */
+    /** The names of the columns of a query's result, each followed by the name of its type, and by its Room as text. */
     public List<String> columns(String query) throws SQLException {
         session.works();
         try (Statement statement = connection.createStatement();
                 ResultSet rows = session.runs(statement).executeQuery(query)) {
             ResultSetMetaData found = rows.getMetaData();
+            Moments.Style style = Moments.Style.of(connection);
+            boolean derby = connection.getMetaData().getDriverName().startsWith("Apache Derby");
             List<String> names = new ArrayList<>();
             for (int i = 1; i <= found.getColumnCount(); i++) {
                 names.add(found.getColumnLabel(i));
                 names.add(found.getColumnTypeName(i));
+                names.add(Room.text(found, i, style, derby));
             }
             return names;
         } finally {

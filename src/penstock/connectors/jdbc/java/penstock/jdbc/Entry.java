@@ -49,9 +49,10 @@ public final class Entry {
             List<String> names,
             List<String> kinds,
             List<Integer> fields,
+            List<String> rooms,
             String zone,
             String dateZone) {
-        return new Shape(sql, copy, names, kinds, fields, zone, dateZone);
+        return new Shape(sql, copy, names, kinds, fields, rooms, zone, dateZone);
     }
 
     public Ledger ledger(

@@ -27,6 +27,9 @@ public final class Shape implements Serializable {
     private static final long DAY = 86_400_000L;
     /** Precedes the type of the items. */
     private static final String ARRAY = "ARRAY ";
+    /** Precedes the bits of a floating-point number for a column of decimals: of a FLOAT PostgreSQL would keep 15 digits,
+        or 6 of 32 bits. */
+    private static final String EXACT = "EXACT";
 
     final String sql;
     /** Does for many rows what {@code sql} does for one; null if there is no such statement. */
@@ -34,20 +37,23 @@ public final class Shape implements Serializable {
     private final String[] names;
     private final String[] kinds;
     private final int[] fields;
+    /** Null for a parameter whose values are not checked. */
+    private final Room[] rooms;
     private final String zone;
     private final String dateZone;
     private transient Calendar calendar;
     private transient Calendar dateCalendar;
     private transient Moments moments;
 
-    /** {@code names}, of columns, {@code kinds} and {@code fields} have an entry for each parameter; a field is an index
-        in the row. */
+    /** {@code names}, of columns, {@code kinds}, {@code fields} and {@code rooms} have an entry for each parameter; a
+        field is an index in the row, a room is what {@code Database.columns} tells of the column. */
     public Shape(
             String sql,
             String copy,
             List<String> names,
             List<String> kinds,
             List<Integer> fields,
+            List<String> rooms,
             String zone,
             String dateZone) {
         this.sql = sql;
@@ -55,6 +61,13 @@ public final class Shape implements Serializable {
         this.names = names.toArray(new String[0]);
         this.kinds = kinds.toArray(new String[0]);
         this.fields = fields.stream().mapToInt(Integer::intValue).toArray();
+        this.rooms = new Room[this.kinds.length];
+        for (int i = 0; i < this.kinds.length; i++) {
+            Room room = Room.of(rooms.get(i));
+            if (room.changes(this.kinds[i])) this.rooms[i] = room;
+            if (room.kind == Room.Kind.DECIMAL && this.kinds[i].startsWith("FLOAT"))
+                this.kinds[i] = this.kinds[i].replace("FLOAT", EXACT);
+        }
         this.zone = zone;
         this.dateZone = dateZone;
     }
@@ -72,11 +85,20 @@ public final class Shape implements Serializable {
         for (int i = 0; i < kinds.length; i++) {
             Object value = row.isNullAt(fields[i]) ? null : row.get(fields[i]);
             try {
+                check(i, value);
                 bind(statement, i + 1, kinds[i], value);
             } catch (ArithmeticException | DateTimeException | UnfitException error) {
-                throw new UnfitException("column `" + names[i] + "`: " + error.getMessage());
+                throw unfit(i, error);
             }
         }
+    }
+
+    private void check(int i, Object value) {
+        if (rooms[i] != null && value != null) rooms[i].check(value, kinds[i], calendar);
+    }
+
+    private UnfitException unfit(int i, RuntimeException error) {
+        return new UnfitException("column `" + names[i] + "`: " + error.getMessage());
     }
 
     private void bind(PreparedStatement statement, int index, String kind, Object value) throws SQLException {
@@ -96,6 +118,11 @@ public final class Shape implements Serializable {
             case "INT64" -> statement.setLong(index, (Long) value);
             case "FLOAT32" -> statement.setFloat(index, (Float) value);
             case "FLOAT64" -> statement.setDouble(index, (Double) value);
+            case "EXACT32", "EXACT64" -> {
+                BigDecimal number = Room.exact(value);
+                if (number == null) statement.setDouble(index, ((Number) value).doubleValue());
+                else statement.setBigDecimal(index, number);
+            }
             case "BOOLEAN" -> statement.setBoolean(index, (Boolean) value);
             case "FLAG" -> statement.setShort(index, (short) ((Boolean) value ? 1 : 0));
             case "STRING" -> statement.setString(index, (String) value);
@@ -111,13 +138,20 @@ public final class Shape implements Serializable {
         }
     }
 
-    /** The same values as {@code bind} gives to the statement, for {@code copy}. */
+    /** The same values as {@code bind} gives to the statement, for {@code copy}. Raises UnfitException as that does. */
     void write(CopyText text, Row row) {
         makeCalendars();
         for (int i = 0; i < kinds.length; i++) {
             if (i > 0) text.plain("\t");
             if (row.isNullAt(fields[i])) text.plain("\\N");
-            else write(text, kinds[i], row.get(fields[i]));
+            else {
+                try {
+                    check(i, row.get(fields[i]));
+                } catch (ArithmeticException | UnfitException error) {
+                    throw unfit(i, error);
+                }
+                write(text, kinds[i], row.get(fields[i]));
+            }
         }
     }
 
@@ -148,7 +182,7 @@ public final class Shape implements Serializable {
     }
 
     /** {@code text}: so many parts of a second since 1970. */
-    private static Timestamp moment(String text, int perSecond) {
+    static Timestamp moment(String text, int perSecond) {
         BigInteger unit = BigInteger.valueOf(perSecond);
         BigInteger all = new BigInteger(text);
         BigInteger rest = all.mod(unit);
@@ -168,7 +202,7 @@ public final class Shape implements Serializable {
             case "BOOLEAN" -> Types.BOOLEAN;
             case "BLOB" -> Types.BLOB;
             case "BYTES" -> Types.VARBINARY;
-            case "DECIMAL", "DIGITS15" -> Types.DECIMAL;
+            case "DECIMAL", "DIGITS15", "EXACT32", "EXACT64" -> Types.DECIMAL;
             case "DATE" -> Types.DATE;
             case "TIME" -> Types.TIME;
             case "TIMESTAMP", "MICROS", "NANOS" -> Types.TIMESTAMP;
