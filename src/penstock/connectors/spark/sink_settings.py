@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 from penstock.api.config import ConfigDef, ConfigType, Importance, with_prefix
@@ -186,6 +186,14 @@ class SinkSettings:
         if self.iceberg is not None:
             return self.iceberg.table
         return self.table or self.path or self.options.get("dbtable", self.format)
+
+    def at_once(self) -> Self:
+        """Return the settings with which Spark writes a batch to a database in one transaction, unless its options say
+        otherwise: when a row is refused, no others are there yet that would be written again.
+        """
+        if self.format != "jdbc" or any(name.casefold() == "numpartitions" for name in self.options):
+            return self
+        return replace(self, options={**self.options, "numPartitions": "1"})
 
     @classmethod
     def of(cls, config: Mapping[str, str]) -> Self:

@@ -10,7 +10,7 @@ import pytest
 from penstock.core.model.tasks import TaskRunning
 from support.kafka.client import Kafka
 from support.machine import missing
-from support.postgres import Postgres, binaries
+from support.postgres import USER, Postgres, binaries
 from support.spark.host import Hosted
 from support.spark.queries import SECONDS, Sink
 from support.tasks.runs import eventually
@@ -32,7 +32,7 @@ def postgres() -> Iterator[Postgres]:
         server.remove()
 
 
-def sink(spark: Hosted, kafka: Kafka, server: Postgres, **config: str) -> Sink:
+def sink(spark: Hosted, kafka: Kafka, server: Postgres, partitions: int = 2, **config: str) -> Sink:
     settings = {
         "format": "jdbc",
         "path": "",
@@ -42,7 +42,7 @@ def sink(spark: Hosted, kafka: Kafka, server: Postgres, **config: str) -> Sink:
         "schema": "id INT, name STRING",
         **config,
     }
-    return Sink(spark, kafka, kafka.create_topic(partitions=2), Path("unused"), **settings)
+    return Sink(spark, kafka, kafka.create_topic(partitions=partitions), Path("unused"), **settings)
 
 
 def numbers(first: int, last: int) -> list[dict[str, object]]:
@@ -134,3 +134,102 @@ def test_a_table_that_does_not_exist_yet_gets_all_columns(spark: Hosted, kafka: 
         one.start()
         eventually(lambda: one.fine() and len(written(postgres)) == 3, SECONDS)
         assert postgres.rows("SELECT name FROM numbers ORDER BY id") == [["n0"], ["n1"], ["n2"]]
+
+
+TYPES = {
+    "id": "INT",
+    "small": "SMALLINT",
+    "large": "BIGINT",
+    "single": "FLOAT",
+    "number": "DOUBLE",
+    "price": "DECIMAL(12, 3)",
+    "flag": "BOOLEAN",
+    "name": "STRING",
+    "data": "BINARY",
+    "day": "DATE",
+    "at": "TIMESTAMP",
+}
+TABLE = """id INT PRIMARY KEY, small SMALLINT, large BIGINT, single REAL, number FLOAT8, price NUMERIC(12, 3),
+flag BOOLEAN, name TEXT NOT NULL CHECK (name <> 'no'), data BYTEA, day DATE, at TIMESTAMPTZ"""
+ROW = {
+    "small": -1,
+    "large": 2**62,
+    "single": 0.5,
+    "number": 0.1,
+    "price": "1.250",
+    "flag": True,
+    "name": "yes",
+    "data": "/w==",
+    "day": "0001-01-01",
+    "at": "2026-01-01T12:00:00.123456Z",
+}
+REFUSED = {
+    "check": ({"name": "no"}, "23514", "", 'violates check constraint "numbers_name_check"'),
+    "null": ({"name": None}, "23502", "name", 'null value in column "name"'),
+    "key": ({"id": 1}, "23505", "", "duplicate key value violates unique constraint"),
+    "trigger": ({"small": 7}, "P0001", "", "seven is refused"),
+}
+TRIGGER = """CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+$$ BEGIN IF NEW.small = 7 THEN RAISE EXCEPTION 'seven is refused'; END IF; RETURN NEW; END $$;
+CREATE TRIGGER refused BEFORE INSERT ON numbers FOR EACH ROW EXECUTE FUNCTION refuse();"""
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_row_that_the_database_refuses_is_a_dead_letter(
+    spark: Hosted, kafka: Kafka, postgres: Postgres, case: str
+) -> None:
+    bad, state, column, message = REFUSED[case]
+    postgres.execute(f"CREATE TABLE numbers ({TABLE}); {TRIGGER}")
+    letters = kafka.create_topic()
+    settings = {
+        "schema": ", ".join(f"{name} {type}" for name, type in TYPES.items()),
+        "errors.tolerance": "all",
+        "errors.retry.timeout": "-1",
+        "errors.deadletterqueue.topic.name": letters,
+        "errors.deadletterqueue.topic.replication.factor": "1",
+        "errors.deadletterqueue.context.headers.enable": "true",
+    }
+    with sink(spark, kafka, postgres, 1, **settings) as one:
+        rows = [{"id": 1, **ROW}, {"id": 2, **ROW, **bad}, {"id": 3, **ROW}, {"id": 4, "name": "no"}]
+        one.produce(*rows)
+        one.start()
+        one.written(4)
+        one.produce({"id": 5, "name": "yes"})
+        one.written(5)
+    assert postgres.rows(IDS) == [["1"], ["3"], ["5"]]
+    headers = [
+        {name.removeprefix("__connect.errors."): (value or b"").decode() for name, value in letter.headers}
+        for letter in kafka.read_all(letters)
+    ]
+    assert [(each["topic"], each["offset"]) for each in headers] == [(one.topic, "1"), (one.topic, "3")]
+    assert (headers[0]["table"], headers[0]["sqlstate"], headers[0].get("column", "")) == ("numbers", state, column)
+    assert message in headers[0]["exception.message"]
+
+
+def test_a_row_that_the_database_refuses_ends_the_task_without_tolerance(
+    spark: Hosted, kafka: Kafka, postgres: Postgres
+) -> None:
+    postgres.execute("CREATE TABLE numbers (id INT PRIMARY KEY, name TEXT CHECK (name <> 'n2'))")
+    with sink(spark, kafka, postgres, 1, **{"errors.retry.timeout": "-1"}) as one:
+        one.produce(*numbers(0, 4))
+        one.start()
+        failure = one.failure()
+        assert f"numbers refuses the row of topic {one.topic}, partition 0, offset 2: " in failure
+        assert 'violates check constraint "numbers_name_check"' in failure
+    assert postgres.rows(IDS) == []
+
+
+def test_a_statement_that_the_database_refuses_ends_the_task_at_once(
+    spark: Hosted, kafka: Kafka, postgres: Postgres
+) -> None:
+    postgres.execute(
+        "CREATE TABLE numbers (id INT, name TEXT); CREATE ROLE reader LOGIN; GRANT SELECT ON numbers TO reader"
+    )
+    url = postgres.url.replace(f"user={USER}", "user=reader")
+    settings = {"errors.retry.timeout": "-1", "errors.tolerance": "all", "option.url": url}
+    with sink(spark, kafka, postgres, **settings) as one:
+        one.produce(*numbers(0, 1))
+        one.start()
+        failure = one.failure()
+        assert "numbers refuses a batch: org.postgresql.util.PSQLException: ERROR: permission denied" in failure
+        assert "(SQLSTATE 42501)" in failure

@@ -50,7 +50,7 @@ from penstock.spark.query.sink.retries import BatchRetries, CountedRetries, Retr
 from penstock.spark.query.sink.skips import SkippedRows
 from penstock.spark.query.sink.tables.target import SinkOwner, target_of, writes_once
 from penstock.spark.query.sink.topics import KafkaReader, Topics, kafka_options
-from penstock.spark.query.sink.writer import BatchWriter, NotWrittenError, PipelineError
+from penstock.spark.query.sink.writer import BatchWriter, NotWrittenError, PipelineError, RowTrial
 from penstock.spark.task import named
 
 if TYPE_CHECKING:
@@ -321,7 +321,8 @@ def _of_target(task_class: type[QuerySinkTask], connector: dict[str, str]) -> _K
 
 
 def _of_spark(task_class: type[QuerySinkTask], connector: dict[str, str]) -> _Kind:
-    settings, errors = SinkSettings.of(connector), ErrorSettings.of(connector)
+    errors = ErrorSettings.of(connector)
+    settings = SinkSettings.of(connector).at_once() if errors.tolerate else SinkSettings.of(connector)
 
     def writer(
         spec: TaskSpec, session: SparkSession, owner: SinkOwner, safe: Safe, value_sql: str | None
@@ -335,7 +336,13 @@ def _of_spark(task_class: type[QuerySinkTask], connector: dict[str, str]) -> _Ki
 
             target = IcebergTarget(settings, owner, safe, limits)
         select = limits.select(session, settings.sql, writes_once(settings))
-        rows = BatchWriter(safe.keep_spec(spec), settings, session, target, select, tolerates=errors.tolerate)
+        trial: RowTrial | None = None
+        if settings.format == "jdbc":
+            from penstock.spark.query.jdbc.trial import JdbcTrial
+
+            trial = JdbcTrial(spec, settings, session, safe)
+        kept = safe.keep_spec(spec)
+        rows = BatchWriter(kept, settings, session, target, select, tolerates=errors.tolerate, trial=trial)
         if value_sql is not None and goes_direct(settings) and not is_on(spec.worker_config, TRACES):
             return DirectWriter(value_sql, settings, session, target, safe.may_write, rows)
         return rows

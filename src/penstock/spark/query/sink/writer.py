@@ -120,6 +120,29 @@ class ShapedTarget(SinkTarget, Protocol):
         """Take notice of a batch without rows, as ``add``."""
 
 
+class RowTrial(Protocol):
+    """Finds the rows that a target refuses, where its writer does not say which they are."""
+
+    def refuses(self, error: Exception) -> bool:
+        """Return whether the target has refused a row. Raises ConnectError if it refuses the whole batch."""
+
+    def refused(self, rows: DataFrame, most: int) -> Refused:
+        """Return rows that the target refuses, at most this number; ``rows`` has the columns of CHANGE too."""
+
+
+class DeltaTrial:
+    """Finds the rows that a Delta table refuses."""
+
+    def __init__(self, settings: SinkSettings) -> None:
+        self._settings = settings
+
+    def refuses(self, error: Exception) -> bool:
+        return REFUSES.search(full_text(error)) is not None
+
+    def refused(self, rows: DataFrame, most: int) -> Refused:
+        return refused_rows(rows, self._settings, most)
+
+
 class BatchWriter:
     """Writes batches of one run to ``target``; ``select`` is the checked ``sql``, if there is one.
 
@@ -135,12 +158,14 @@ class BatchWriter:
         select: SqlSelect | None = None,
         *,
         tolerates: bool,
+        trial: RowTrial | None = None,
     ) -> None:
         self._spec, self._settings, self._target, self._select = spec, settings, target, select
         self._evolution = Evolution(settings, session)
         self._totals = session.sparkContext.accumulator(TotalsOfParts(), SumOf())
         self._letter_totals = session.sparkContext.accumulator(BatchTotals(), SumOf())
         self._tolerates = tolerates
+        self._trial = DeltaTrial(settings) if settings.format == "delta" else trial
         self._refused: dict[Partition, set[int]] = {}
         """Offsets of records of the batch whose rows the table has refused; they are dead letters."""
         self._columns = None if settings.schema is None else declared(settings.schema)
@@ -222,8 +247,7 @@ class BatchWriter:
         try:
             self._target.add(rows, version, confirm)
         except Exception as error:
-            text = full_text(error)
-            if self._settings.format != "delta" or not REFUSES.search(text) or reported(text):
+            if self._trial is None or reported(full_text(error)) or not self._trial.refuses(error):
                 raise
             self._refuse(records, columns, accepted, error)
             return False
@@ -275,16 +299,16 @@ class BatchWriter:
                 break
         if known:
             return
-        if not VIOLATED.search(full_text(error)):
+        if isinstance(self._trial, DeltaTrial) and not VIOLATED.search(full_text(error)):
             raise error
         raise ConnectError(f"{self._settings.target} refuses a row: {root_cause(error)}") from error
 
     def _found(self, records: DataFrame, columns: t.StructType, accepted: frozenset[str] | None, most: int) -> Refused:
         """Return rows that the table refuses, at most this number; none with ``sql``, whose rows have no records."""
-        if self._select is not None:
+        if self._select is not None or self._trial is None:
             return {}
         rows = self._rows(records, columns, accepted, placed=True)
-        return refused_rows(self._evolution.kept(rows, CHANGE.names), self._settings, most)
+        return self._trial.refused(self._evolution.kept(rows, CHANGE.names), most)
 
     def _probe(self, records: DataFrame) -> t.StructType | None:
         """Return the columns of the first values, or None if there are no values."""

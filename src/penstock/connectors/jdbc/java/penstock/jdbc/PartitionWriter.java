@@ -23,6 +23,8 @@ public final class PartitionWriter implements ForeachPartitionFunction<Row> {
     final TreeSet<String> known;
     /** Whether a transaction is given up when rows are refused: nothing may be written before they are dead letters. */
     final boolean whole;
+    /** Whether every transaction is given up: only what is refused counts. */
+    boolean trial;
     final CollectionAccumulator<String> report = new CollectionAccumulator<>();
 
     public PartitionWriter(
@@ -40,6 +42,12 @@ public final class PartitionWriter implements ForeachPartitionFunction<Row> {
         this.verdicts = verdicts;
         this.known = new TreeSet<>(known);
         this.whole = whole;
+    }
+
+    /** Makes this writer one that writes nothing. */
+    public PartitionWriter trial() {
+        trial = true;
+        return this;
     }
 
     /** Called in Spark's driver. */

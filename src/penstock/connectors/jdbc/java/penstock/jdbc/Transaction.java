@@ -59,7 +59,7 @@ final class Transaction {
 
     void finish() throws SQLException {
         flush();
-        if (!refused.isEmpty() && writer.whole) {
+        if (writer.trial || (!refused.isEmpty() && writer.whole)) {
             connection.rollback();
             refused.forEach(writer.report::add);
             return;
