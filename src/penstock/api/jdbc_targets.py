@@ -1,4 +1,4 @@
-"""Check of the address in a JDBC URL. The login is checked by Spark, which has the driver."""
+"""Check of the address in a JDBC URL. The login is checked by Spark, which has the driver. Provisional."""
 
 from __future__ import annotations
 
