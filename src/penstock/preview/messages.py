@@ -1,7 +1,8 @@
 """Messages between the worker and the process of one preview.
 
 The worker sends one ``PreviewRequest``, ``RecordsRequest`` or ``CheckRequest`` to the standard input of the process,
-which writes the answer of the same kind to its standard output and ends. Each is a frame of ``penstock.wire.framing``.
+which writes the ``PreviewAnswer``, ``RecordsAnswer`` or ``CheckAnswer`` to its standard output and ends. Each is a
+frame of ``penstock.wire.framing``.
 """
 
 from __future__ import annotations
