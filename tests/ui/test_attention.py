@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from playwright.sync_api import Browser, expect
 
-from penstock.core.attention.rows import Row, Step
+from penstock.core.attention.rows import Row, NextStep
 from penstock.core.model import messages as m
 from penstock.core.model.tasks import TaskId
 from penstock.observe import LogLevels
@@ -54,7 +54,7 @@ def test_problems_causes_and_next_steps_from_the_first_view(
     cluster.fail(TaskId("orders", 0), f"org.apache.kafka.connect.errors.ConnectException: stopped\nCaused by: {cause}")
     cluster.submit("one", m.SetTargetState("payroll", "PAUSED"))
     why = "The topic stock-raw does not exist on the cluster of its consumer, so nothing is read of it"
-    step = Step("Create the topics, or correct the setting", "penstock get config stock", "configuration")
+    step = NextStep("Create the topics, or correct the setting", "penstock get config stock", "configuration")
     since = int(time.time() * 1000) - 150 * MINUTE_MS
     cluster.own_rows["one"] = OwnRows((Row("missing-topics", why, step, "stock", since_ms=since),))
     cluster.workers["one"].herder.state.target_times["payroll"] = since - 5 * 24 * 60 * MINUTE_MS
@@ -92,7 +92,7 @@ def test_by_keyboard_a_row_keeps_the_focus_when_others_come(cluster: RestCluster
 
 
 def test_many_rows_are_folded(cluster: RestCluster, url: str, open_page: Open) -> None:
-    step = Step("Look", None, "logs")
+    step = NextStep("Look", None, "logs")
     cluster.own_rows["one"] = OwnRows(tuple(Row("unknown", f"reason {i}", step, "stock") for i in range(30)))
     page = open_page(url)
     rows = page.locator(".attention li")

@@ -1,6 +1,6 @@
 """Checks of a connector's target: what `penstock check` contacts, and what it has found. Provisional.
 
-``Connector.check_target`` is a generator. It yields a ``Step`` for what it has looked at itself, and for what the
+``Connector.check_target`` is a generator. It yields a ``CheckStep`` for what it has looked at itself, and for what the
 runtime looks at an ``Address`` or a ``KafkaTarget``, for which it gets back whether it can be reached. A check changes
 nothing and creates nothing.
 """
@@ -18,7 +18,7 @@ Outcome = Literal["ok", "failed", "not checked"]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class CheckStep:
     """One step of a check, such as ``login``, at one part of the connector, such as ``database``."""
 
     part: str
@@ -52,25 +52,25 @@ class KafkaTarget:
     """Consumer group in which offsets are committed."""
 
 
-TargetCheck = Generator[Step | Address | KafkaTarget, bool, None]
+TargetCheck = Generator[CheckStep | Address | KafkaTarget, bool, None]
 
 
-def readable_file(part: str, path: str, missing: Outcome = "failed") -> Step:
+def readable_file(part: str, path: str, missing: Outcome = "failed") -> CheckStep:
     """Return whether a file can be read; ``missing``: the outcome for one that does not exist."""
     try:
         found = os.path.exists(path)
     except ValueError as error:
         raise ConnectError(f"{path!r} is no path: {error}") from error
     if not found:
-        return Step(part, "file", missing, f"{path} does not exist on this worker")
+        return CheckStep(part, "file", missing, f"{path} does not exist on this worker")
     if os.path.isdir(path):
-        return Step(part, "file", "failed", f"{path} is a folder")
+        return CheckStep(part, "file", "failed", f"{path} is a folder")
     if not os.access(path, os.R_OK):
-        return Step(part, "file", "failed", f"{path} may not be read by the user of the worker")
-    return Step(part, "file", "ok", f"{path} can be read")
+        return CheckStep(part, "file", "failed", f"{path} may not be read by the user of the worker")
+    return CheckStep(part, "file", "ok", f"{path} can be read")
 
 
-def writable_file(part: str, path: str) -> Step:
+def writable_file(part: str, path: str) -> CheckStep:
     """Return whether a file can be appended to, or created in its folder."""
     try:
         found = os.path.exists(path)
@@ -78,20 +78,20 @@ def writable_file(part: str, path: str) -> Step:
         raise ConnectError(f"{path!r} is no path: {error}") from error
     if found:
         if os.path.isdir(path):
-            return Step(part, "file", "failed", f"{path} is a folder")
+            return CheckStep(part, "file", "failed", f"{path} is a folder")
         if not os.access(path, os.W_OK):
-            return Step(part, "file", "failed", f"{path} may not be written by the user of the worker")
-        return Step(part, "file", "ok", f"{path} can be written")
+            return CheckStep(part, "file", "failed", f"{path} may not be written by the user of the worker")
+        return CheckStep(part, "file", "ok", f"{path} can be written")
     folder = os.path.dirname(os.path.abspath(path))
     if not os.path.isdir(folder):
-        return Step(part, "file", "failed", f"The folder {folder} does not exist on this worker")
+        return CheckStep(part, "file", "failed", f"The folder {folder} does not exist on this worker")
     if not os.access(folder, os.W_OK | os.X_OK):
-        return Step(part, "file", "failed", f"The user of the worker may create no file in {folder}")
-    return Step(part, "file", "ok", f"{path} does not exist yet and can be created")
+        return CheckStep(part, "file", "failed", f"The user of the worker may create no file in {folder}")
+    return CheckStep(part, "file", "ok", f"{path} does not exist yet and can be created")
 
 
-def program(part: str, path: str) -> Step:
+def program(part: str, path: str) -> CheckStep:
     """Return whether a program can be run; it is not."""
     if os.path.isfile(path) and os.access(path, os.X_OK):
-        return Step(part, "program", "ok", f"{path} can be run")
-    return Step(part, "program", "failed", f"{path} does not exist on this worker, or its user may not run it")
+        return CheckStep(part, "program", "ok", f"{path} can be run")
+    return CheckStep(part, "program", "failed", f"{path} does not exist on this worker, or its user may not run it")

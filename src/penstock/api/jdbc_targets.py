@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from penstock.api.check import Address, Step, TargetCheck, readable_file, writable_file
+from penstock.api.check import Address, CheckStep, TargetCheck, readable_file, writable_file
 
 PART = "database"
 PORTS = {
@@ -34,7 +34,7 @@ def check_database(url: str, writes: bool) -> TargetCheck:
         return
     found = addresses(kind.lower(), rest)
     if not found:
-        yield Step(PART, "dns", "not checked", f"No host is known in the URL of the kind {kind}")
+        yield CheckStep(PART, "dns", "not checked", f"No host is known in the URL of the kind {kind}")
     for host, port in found:
         if (yield Address(PART, host, port)):
             return

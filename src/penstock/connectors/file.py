@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock import KAFKA_VERSION
-from penstock.api.check import Step, TargetCheck, readable_file, writable_file
+from penstock.api.check import CheckStep, TargetCheck, readable_file, writable_file
 from penstock.api.config import ConfigDef
 from penstock.api.connector import ExactlyOnceSupport, SinkConnector, SourceConnector
 from penstock.api.errors import ConnectError
@@ -42,7 +42,7 @@ class FileStreamSourceConnector(SourceConnector):
         if file := SOURCE_CONFIG.parse(config)["file"]:
             yield readable_file("file", file, missing="not checked")  # the task waits for it
         else:
-            yield Step("file", "file", "not checked", "The standard input is not read by a check")
+            yield CheckStep("file", "file", "not checked", "The standard input is not read by a check")
 
     def start(self, config: Mapping[str, str]) -> None:
         self._config = dict(config)
@@ -102,7 +102,7 @@ class FileStreamSinkConnector(SinkConnector):
         if file := SINK_CONFIG.parse(config)["file"]:
             yield writable_file("file", file)
         else:
-            yield Step("file", "file", "ok", "Lines go to the standard output")
+            yield CheckStep("file", "file", "ok", "Lines go to the standard output")
 
     def start(self, config: Mapping[str, str]) -> None:
         self._config = dict(config)

@@ -16,7 +16,7 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AclOperation, AdminClient
 
-from penstock.api.check import Address, KafkaTarget, Outcome, Step
+from penstock.api.check import Address, KafkaTarget, Outcome, CheckStep
 from penstock.api.errors import ConnectError
 from penstock.core.config.internal_topics import InternalTopics
 from penstock.java.regex import compile_regex, full_match
@@ -33,7 +33,7 @@ _OF_TLS = (KafkaError._SSL,)
 _OF_LOGIN = (KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED)
 
 
-def reach(address: Address) -> list[Step]:
+def reach(address: Address) -> list[CheckStep]:
     """Return the steps of one address: its name is resolved, and it accepts a connection."""
     return _Addresses([(address.host, address.port)]).steps(address.part)
 
@@ -44,7 +44,7 @@ class _Addresses:
 
     wanted: list[tuple[str, int]]
 
-    def steps(self, part: str) -> list[Step]:
+    def steps(self, part: str) -> list[CheckStep]:
         known: list[tuple[str, int]] = []
         unknown, closed = list[str](), list[str]()
         for host, port in self.wanted[:MAX_ADDRESSES]:
@@ -55,9 +55,9 @@ class _Addresses:
             else:
                 known.append((host, port))
         if not known:
-            return [Step(part, "dns", "failed", f"No address is known for {_listed(unknown)}")]
+            return [CheckStep(part, "dns", "failed", f"No address is known for {_listed(unknown)}")]
         also = f"; none is known for {_listed(unknown)}" if unknown else ""
-        dns = Step(part, "dns", "ok", f"{_listed([host for host, _ in known])} resolved{also}")
+        dns = CheckStep(part, "dns", "ok", f"{_listed([host for host, _ in known])} resolved{also}")
         open_ones = []
         for host, port in known:
             try:
@@ -67,18 +67,18 @@ class _Addresses:
             else:
                 open_ones.append(f"{host}:{port}")
         if not open_ones:
-            return [dns, Step(part, "tcp", "failed", f"No connection is accepted: {_listed(closed)}")]
+            return [dns, CheckStep(part, "tcp", "failed", f"No connection is accepted: {_listed(closed)}")]
         also = f"; not so {_listed(closed)}" if closed else ""
-        return [dns, Step(part, "tcp", "ok", f"{_listed(open_ones)} accept connections{also}")]
+        return [dns, CheckStep(part, "tcp", "ok", f"{_listed(open_ones)} accept connections{also}")]
 
 
-def check_cluster(target: KafkaTarget, internal: InternalTopics) -> Iterator[Step]:
+def check_cluster(target: KafkaTarget, internal: InternalTopics) -> Iterator[CheckStep]:
     """Yield the steps of a cluster, up to one without which the next make no sense."""
     part, settings = target.part, dict(target.settings)
     given = [address(each).rpartition(":") for each in settings.get("bootstrap.servers", "").split(",") if each.strip()]
     wanted = [(host.strip("[]"), int(port)) for host, _, port in given if port.isdecimal()]
     if not wanted:
-        yield Step(part, "dns", "failed", "bootstrap.servers names no host:port")
+        yield CheckStep(part, "dns", "failed", "bootstrap.servers names no host:port")
         return
     reached = _Addresses(wanted).steps(part)
     yield from reached
@@ -88,7 +88,7 @@ def check_cluster(target: KafkaTarget, internal: InternalTopics) -> Iterator[Ste
     try:
         admin = new_admin(admin_settings(settings), error_cb=errors.append)
     except Exception as error:
-        yield Step(part, "login", "failed", headline(error.__cause__ or error))
+        yield CheckStep(part, "login", "failed", headline(error.__cause__ or error))
         return
     try:
         metadata = _metadata(admin, errors)
@@ -97,18 +97,18 @@ def check_cluster(target: KafkaTarget, internal: InternalTopics) -> Iterator[Ste
         return
     protocol = settings.get("security.protocol", "PLAINTEXT").strip().upper()
     if protocol.endswith("SSL"):
-        yield Step(part, "tls", "ok", "The certificate of the brokers is trusted")
+        yield CheckStep(part, "tls", "ok", "The certificate of the brokers is trusted")
     how = f"by {settings.get('sasl.mechanism', 'GSSAPI')}" if protocol.startswith("SASL") else "without SASL"
-    yield Step(part, "login", "ok", f"Logged in {how} at cluster {metadata.cluster_id}")
+    yield CheckStep(part, "login", "ok", f"Logged in {how} at cluster {metadata.cluster_id}")
     brokers = _Addresses([(each.host, each.port) for each in metadata.brokers.values()])
     advertised = brokers.steps(part)[-1]
-    yield Step(part, "brokers", advertised.outcome, f"Advertised addresses: {advertised.message}")
+    yield CheckStep(part, "brokers", advertised.outcome, f"Advertised addresses: {advertised.message}")
     try:
         guard = TopicGuard(internal, settings["bootstrap.servers"], lambda: metadata.cluster_id)
         guard.check_read(target.reads)
         guard.check_written(target.writes)
     except ConnectError as error:
-        yield Step(part, "topics", "failed", str(error))
+        yield CheckStep(part, "topics", "failed", str(error))
         return
     there = {name for name, topic in metadata.topics.items() if topic.error is None}
     yield from _topics(target, there, unmatched_topics(settings))
@@ -128,38 +128,38 @@ def _metadata(admin: AdminClient, errors: list[KafkaError]) -> Any:
                 raise
 
 
-def _not_met(part: str, errors: list[KafkaError], error: KafkaException) -> Step:
+def _not_met(part: str, errors: list[KafkaError], error: KafkaException) -> CheckStep:
     for codes, step in ((_OF_LOGIN, "login"), (_OF_TLS, "tls")):
         for each in errors:
             if each.code() in codes:
-                return Step(part, step, "failed", each.str())
+                return CheckStep(part, step, "failed", each.str())
     said = [each.str() for each in errors if each.code() != KafkaError._ALL_BROKERS_DOWN]
     why = said[-1] if said else sentence(error)
     text = f"The brokers do not answer: {why}. Does security.protocol fit that of their listener?"
-    return Step(part, "login", "failed", text)
+    return CheckStep(part, "login", "failed", text)
 
 
-def _topics(target: KafkaTarget, there: set[str], excluded: Iterable[str]) -> Iterator[Step]:
+def _topics(target: KafkaTarget, there: set[str], excluded: Iterable[str]) -> Iterator[CheckStep]:
     part = target.part
     if missing := sorted(set(target.reads) - there):
         text = f"{_listed(missing)} do not exist, or may not be described with this login"
-        yield Step(part, "topics", "failed", text)
+        yield CheckStep(part, "topics", "failed", text)
     elif target.reads:
-        yield Step(part, "topics", "ok", f"{_listed(sorted(target.reads))} exist")
+        yield CheckStep(part, "topics", "ok", f"{_listed(sorted(target.reads))} exist")
     if target.pattern:
         pattern = compile_regex(target.pattern)
         matched = sorted(name for name in there.difference(excluded) if full_match(pattern, name))
         text = f"{_listed(matched)} match {target.pattern}" if matched else f"No topic matches {target.pattern}"
-        yield Step(part, "topics", "ok" if matched else "failed", text)
+        yield CheckStep(part, "topics", "ok" if matched else "failed", text)
     if new := sorted(set(target.writes) - there):
-        yield Step(
+        yield CheckStep(
             part, "topics", "not checked", f"{_listed(new)} do not exist yet; whether they can be created is open"
         )
     elif target.writes:
-        yield Step(part, "topics", "ok", f"{_listed(sorted(target.writes))} exist")
+        yield CheckStep(part, "topics", "ok", f"{_listed(sorted(target.writes))} exist")
 
 
-def _rights(admin: AdminClient, target: KafkaTarget, there: set[str]) -> Iterator[Step]:
+def _rights(admin: AdminClient, target: KafkaTarget, there: set[str]) -> Iterator[CheckStep]:
     """Yield what the brokers say that the login may do. All of it is allowed where they authorize nobody."""
     lacking: list[str] = []
     unknown: list[str] = []
@@ -192,7 +192,7 @@ def _rights(admin: AdminClient, target: KafkaTarget, there: set[str]) -> Iterato
     outcome: Outcome = "failed" if lacking else "not checked" if unknown else "ok"
     text = "The login may read and write what is needed"
     text = f"The login may not {_listed(lacking)}" if lacking else _listed(unknown) if unknown else text
-    yield Step(target.part, "privileges", outcome, text)
+    yield CheckStep(target.part, "privileges", outcome, text)
 
 
 def _of_topic(admin: AdminClient, name: str) -> Future[Any]:

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
-from penstock.api.check import Address, KafkaTarget, Step, TargetCheck
+from penstock.api.check import Address, KafkaTarget, CheckStep, TargetCheck
 from penstock.api.errors import ConfigError
 from penstock.api.paths import folders_of, limit_to_folders
 from penstock.core.config.sink import topics_of
@@ -28,7 +28,7 @@ CLIENT = "penstock-check"
 
 def check_targets(request: CheckRequest) -> CheckAnswer:
     """Return the steps that have ended in time, and one that says so if not all have."""
-    found: list[Step] = []
+    found: list[CheckStep] = []
     done = found.append
 
     def run() -> None:
@@ -44,11 +44,11 @@ def check_targets(request: CheckRequest) -> CheckAnswer:
     steps = list(found)
     if thread.is_alive():
         after = f" after the step {steps[-1].step} of {steps[-1].part}" if steps else ""
-        steps.append(Step("check", "time", "failed", f"There is no answer{after} within {request.seconds:g} s"))
+        steps.append(CheckStep("check", "time", "failed", f"There is no answer{after} within {request.seconds:g} s"))
     return CheckAnswer(steps=[asdict(step) for step in steps])
 
 
-def _steps(request: CheckRequest) -> Iterator[Step]:
+def _steps(request: CheckRequest) -> Iterator[CheckStep]:
     config, worker = request.connector, request.worker
     limit_to_folders(folders_of(worker))
     plugins = Plugins.discover(
@@ -63,10 +63,10 @@ def _steps(request: CheckRequest) -> Iterator[Step]:
         yield step
     if not checked:
         text = f"{config.get('connector.class')} has no check of its target"
-        yield Step("target", "login", "not checked", text)
+        yield CheckStep("target", "login", "not checked", text)
 
 
-def _guarded(check: TargetCheck, request: CheckRequest) -> Iterator[Step]:
+def _guarded(check: TargetCheck, request: CheckRequest) -> Iterator[CheckStep]:
     """Run a connector's check, and look at what it asks the runtime to look at."""
     reached = True
     first = True
@@ -80,7 +80,7 @@ def _guarded(check: TargetCheck, request: CheckRequest) -> Iterator[Step]:
             return
         first, steps = False, []
         match asked:
-            case Step():
+            case CheckStep():
                 steps = [asked]
             case Address():
                 steps = reach(asked)
@@ -108,7 +108,7 @@ def _kafka(config: Mapping[str, str], worker: Mapping[str, str], kind: str) -> I
         yield KafkaTarget("producer", connector_producer(worker, config, CLIENT), writes=writes)
 
 
-def _converters(request: CheckRequest, plugins: Plugins) -> Iterator[Step]:
+def _converters(request: CheckRequest, plugins: Plugins) -> Iterator[CheckStep]:
     """Yield whether the registries of the converters answer."""
     config = request.connector
     try:
@@ -126,10 +126,10 @@ def _converters(request: CheckRequest, plugins: Plugins) -> Iterator[Step]:
             except Exception as error:
                 yield _raised(name, error, "registry")
             else:
-                yield Step(name, "registry", "ok", f"The Schema Registry answers; it has {len(subjects)} subjects")
+                yield CheckStep(name, "registry", "ok", f"The Schema Registry answers; it has {len(subjects)} subjects")
     finally:
         conversion.close()
 
 
-def _raised(part: str, error: Exception, step: str = "configuration") -> Step:
-    return Step(part, step, "failed", str(error) if isinstance(error, ConfigError) else headline(error))
+def _raised(part: str, error: Exception, step: str = "configuration") -> CheckStep:
+    return CheckStep(part, step, "failed", str(error) if isinstance(error, ConfigError) else headline(error))

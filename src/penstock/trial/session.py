@@ -25,7 +25,7 @@ from penstock.scratch import Scratch
 from penstock.trial.log import WorkerLog
 from penstock.trial.plugin import FileChanges, config_file, plugin_path, require_own_modules
 from penstock.trial.put import Put, in_short
-from penstock.trial.topics import Lines, TopicRecords
+from penstock.trial.topics import Lines, TrialRecords
 from penstock.trial.worker import LocalWorker
 from penstock.worker.connector_file import read_connector
 
@@ -77,7 +77,7 @@ class TrialSession:
         KeyboardInterrupt.
         """
         self._start()
-        shown, seen = TopicRecords(self.bootstrap), 0
+        shown, seen = TrialRecords(self.bootstrap), 0
         try:
             while True:
                 if self.interrupted.is_set():
@@ -96,7 +96,7 @@ class TrialSession:
         finally:
             shown.close()
 
-    def _look(self, shown: TopicRecords) -> None:
+    def _look(self, shown: TrialRecords) -> None:
         """At the files, the log, the status, the topics."""
         changed = self.changes.since_last()
         if changed and all(path.absolute() == self.config.absolute() for path in changed):
@@ -117,7 +117,7 @@ class TrialSession:
         if self._name is not None:
             self._connector(self._name, shown)
 
-    def _connector(self, name: str, shown: TopicRecords) -> None:
+    def _connector(self, name: str, shown: TrialRecords) -> None:
         try:
             status = self.client.status(name)
             if status["type"] == "source":

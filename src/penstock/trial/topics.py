@@ -15,7 +15,7 @@ from penstock.kafka.headers import headers_of
 SECONDS = 30
 
 
-class TopicRecords:
+class TrialRecords:
     """Records of topics, from the beginning. Used by one thread."""
 
     def __init__(self, bootstrap: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from connectors.postgres.captured import Database
-from penstock.api.check import Address, Step
+from penstock.api.check import Address, CheckStep
 from penstock.connectors.postgres.check import check_postgres
 
 pytestmark = pytest.mark.integration
@@ -21,7 +21,7 @@ def found(config: dict[str, str]) -> dict[str, tuple[str, str]]:
     try:
         while True:
             asked = check.send(True)
-            assert isinstance(asked, Step)
+            assert isinstance(asked, CheckStep)
             steps[asked.step] = (asked.outcome, asked.message)
     except StopIteration:
         return steps

@@ -11,7 +11,7 @@ import pytest
 from penstock.api import schema as s
 from penstock.api.errors import ConnectError, DataError
 from penstock.api.topic_names import TopicNames
-from penstock.connectors.singer.messages import Messages, Row, selected
+from penstock.connectors.singer.messages import Messages, StreamRow, selected
 from penstock.connectors.singer.runs import batch_of
 from penstock.connectors.singer.schemas import mapped
 
@@ -170,14 +170,16 @@ def test_streams_of_a_catalog_are_selected() -> None:
 
 
 def test_streams_whose_names_no_topic_may_have_are_read() -> None:
-    rows = [Row(stream, None, None, s.struct(("id", s.INT64)), {"id": 1}) for stream in ("orders", "order items/2026")]
+    rows = [
+        StreamRow(stream, None, None, s.struct(("id", s.INT64)), {"id": 1}) for stream in ("orders", "order items/2026")
+    ]
     batch = batch_of(rows, [None, None], "tap.", {}, TopicNames())
     assert batch.topics == ["tap.orders", "tap.order_x0020_items_x002F_2026"]
 
 
 def test_streams_of_one_topic_are_refused() -> None:
     names, value = TopicNames(), s.struct(("id", s.INT64))
-    first, other = (Row(stream, None, None, value, {"id": 1}) for stream in ("order items", "order_x0020_items"))
+    first, other = (StreamRow(stream, None, None, value, {"id": 1}) for stream in ("order items", "order_x0020_items"))
     batch_of([first], [None], "tap.", {}, names)
     with pytest.raises(ConnectError, match=r"`tap.order items` and `tap.order_x0020_items` would both be sent to"):
         batch_of([other], [None], "tap.", {}, names)

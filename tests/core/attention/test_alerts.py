@@ -19,10 +19,10 @@ from penstock.core.attention.alerts import (
     rows_of,
 )
 from penstock.core.attention.flapping import End
-from penstock.core.attention.rows import Row, Step
+from penstock.core.attention.rows import Row, NextStep
 
 SETTLE, TAKEOVER = 60_000, 300_000
-STEP = Step("Look", "penstock status orders", "overview")
+STEP = NextStep("Look", "penstock status orders", "overview")
 
 
 def row(kind: str, connector: str | None = "orders", *tasks: int, why: str = "why", worker: str | None = None) -> Row:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.core.attention.rows import KINDS, Row, Step, ordered, parse
+from penstock.core.attention.rows import KINDS, Row, NextStep, ordered, parse
 from penstock.core.attention.states import Part, Watched, state_rows
 
 NOW = 1_700_000_000_000
@@ -145,10 +145,10 @@ def test_statuses_of_tasks_that_no_longer_exist_are_left_out() -> None:
 
 
 def test_a_standstill_is_left_out_where_another_row_explains_it() -> None:
-    still = Row("standstill", "it does not move", Step("look"), "orders")
+    still = Row("standstill", "it does not move", NextStep("look"), "orders")
     assert ordered([still]) == [still]
     assert ordered([still], lambda connector: connector == "orders") == []
-    failed = Row("failed", "no", Step("restart"), "orders", (0,))
+    failed = Row("failed", "no", NextStep("restart"), "orders", (0,))
     assert ordered([still, failed]) == [failed]
 
 
@@ -158,7 +158,10 @@ def test_names_with_spaces_are_quoted_in_commands() -> None:
 
 
 def test_rows_of_another_worker_are_read_back() -> None:
-    given = [Row("standstill", "why", Step("do", "penstock x", "logs"), "orders", (1,), "two", NOW), *rows(watched())]
+    given = [
+        Row("standstill", "why", NextStep("do", "penstock x", "logs"), "orders", (1,), "two", NOW),
+        *rows(watched()),
+    ]
     assert parse([row.to_json() for row in given]) == given
     newer = {**given[0].to_json(), "kind": "newer"}
     assert [row.kind for row in parse([newer]) or ()] == ["unknown"]

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from penstock.core.attention.flapping import End
-from penstock.core.attention.rows import KINDS, Row, Step
+from penstock.core.attention.rows import KINDS, Row, NextStep
 from penstock.core.config.attention import MUTABLE
 from penstock.core.model import messages as m
 from penstock.core.model.tasks import TaskId
@@ -23,7 +23,7 @@ from support.rest.cluster import RestCluster
 
 PATH = "/penstock/v1/attention"
 CONFIG = {"connector.class": "FileStreamSource", "topic": "t", "file": "f"}
-STANDS = Row("standstill", "it does not move", Step("look", "penstock status"), "orders", since_ms=1000)
+STANDS = Row("standstill", "it does not move", NextStep("look", "penstock status"), "orders", since_ms=1000)
 
 
 def rows(api: Any) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from penstock.api.errors import ConfigError
-from penstock.core.attention.rows import Row, Step
+from penstock.core.attention.rows import Row, NextStep
 from penstock.observe import LogLevels
 from penstock.settings import WorkerSettings
 from penstock.worker.monitoring import alerts
@@ -41,7 +41,7 @@ class Worker:
         self.looks = 0
 
     def fails(self, *connectors: str) -> None:
-        step = Step("Look", None, "overview")
+        step = NextStep("Look", None, "overview")
         self.rows = [Row("failed", f"{name} has failed", step, name, (0,), "one", 1_000) for name in connectors]
 
     def here(self) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from penstock.api.check import Step, TargetCheck, program
+from penstock.api.check import CheckStep, TargetCheck, program
 from penstock.connectors.dlt.columns import stream_of
 from penstock.connectors.dlt.settings import KIND, SOURCE, DltSettings, check_settings, dlt_problems
 from penstock.connectors.singer.messages import Messages
@@ -34,8 +34,8 @@ class DltSource(TapSource):
         if os.path.isabs(path := settings.dlt_source.rpartition(":")[0]):
             found = os.path.exists(path)
             text = f"{path} exists" if found else f"{path} does not exist on this worker"
-            yield Step("source", "file", "ok" if found else "failed", text)
-        yield Step("source", "login", "not checked", "A check runs no sources; `penstock preview --poll` does")
+            yield CheckStep("source", "file", "ok" if found else "failed", text)
+        yield CheckStep("source", "login", "not checked", "A check runs no sources; `penstock preview --poll` does")
 
     def task_class(self) -> type[DltSourceTask]:
         return DltSourceTask

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from penstock.api.check import Address, Step, TargetCheck
+from penstock.api.check import Address, CheckStep, TargetCheck
 from penstock.api.errors import ConnectError, RetriableError
 from penstock.connectors.postgres.catalog import PostgresCatalog
 from penstock.connectors.postgres.connection import connect
@@ -25,28 +25,30 @@ def check_postgres(config: Mapping[str, str]) -> TargetCheck:
     try:
         connection = connect(settings)
     except (ConnectError, RetriableError) as error:
-        yield Step(PART, "login", "failed", str(error))
+        yield CheckStep(PART, "login", "failed", str(error))
         return
     try:
         user, name = settings.connection.get("user"), settings.connection["dbname"]
         tls = "with TLS" if connection.info.ssl_in_use else "without TLS"
-        yield Step(PART, "login", "ok", f"Connected to database {name} as {user}, {tls}")
+        yield CheckStep(PART, "login", "ok", f"Connected to database {name} as {user}, {tls}")
         yield from _read(PostgresCatalog(connection), settings)
     finally:
         connection.close()
 
 
-def _read(catalog: PostgresCatalog, settings: PostgresSettings) -> Iterator[Step]:
+def _read(catalog: PostgresCatalog, settings: PostgresSettings) -> Iterator[CheckStep]:
     (level,) = catalog.rows("SELECT current_setting('wal_level')")[0]
     if level == "logical":
-        yield Step(PART, "replication", "ok", "wal_level is logical")
+        yield CheckStep(PART, "replication", "ok", "wal_level is logical")
     else:
-        yield Step(PART, "replication", "failed", f"wal_level is {level}; set it to logical and restart PostgreSQL")
+        yield CheckStep(
+            PART, "replication", "failed", f"wal_level is {level}; set it to logical and restart PostgreSQL"
+        )
     user, may = catalog.rows(_ME)[0]
     if may:
-        yield Step(PART, "privileges", "ok", f"{user} may use replication")
+        yield CheckStep(PART, "privileges", "ok", f"{user} may use replication")
     else:
-        yield Step(
+        yield CheckStep(
             PART,
             "privileges",
             "failed",
@@ -57,42 +59,44 @@ def _read(catalog: PostgresCatalog, settings: PostgresSettings) -> Iterator[Step
     names = [str(name) for name, _, _ in tables]
     yield _publication(catalog, settings)
     if not names:
-        yield Step(PART, "tables", "failed", "The lists of schemas and tables choose none that exists")
+        yield CheckStep(PART, "tables", "failed", "The lists of schemas and tables choose none that exists")
         return
     allowed = "SELECT has_schema_privilege(%s, 'USAGE') AND has_table_privilege(%s::oid, 'SELECT')"
     refused = [str(name) for name, oid, _ in tables if not catalog.rows(allowed, name.schema, oid)[0][0]]
     if refused:
-        yield Step(PART, "tables", "failed", f"{user} may not SELECT from {_listed(refused)}")
+        yield CheckStep(PART, "tables", "failed", f"{user} may not SELECT from {_listed(refused)}")
     else:
-        yield Step(PART, "tables", "ok", f"{len(names)} tables can be read: {_listed(names)}")
+        yield CheckStep(PART, "tables", "ok", f"{len(names)} tables can be read: {_listed(names)}")
 
 
-def _slot(catalog: PostgresCatalog, settings: PostgresSettings) -> Step:
+def _slot(catalog: PostgresCatalog, settings: PostgresSettings) -> CheckStep:
     try:
         position = slot_position(catalog, settings)
     except ConnectError as error:
-        return Step(PART, "slot", "failed", str(error))
+        return CheckStep(PART, "slot", "failed", str(error))
     if position is None:
-        return Step(PART, "slot", "ok", f"The replication slot {settings.slot} does not exist yet; the task creates it")
-    return Step(PART, "slot", "ok", f"The replication slot {settings.slot} exists")
+        return CheckStep(
+            PART, "slot", "ok", f"The replication slot {settings.slot} does not exist yet; the task creates it"
+        )
+    return CheckStep(PART, "slot", "ok", f"The replication slot {settings.slot} exists")
 
 
-def _publication(catalog: PostgresCatalog, settings: PostgresSettings) -> Step:
+def _publication(catalog: PostgresCatalog, settings: PostgresSettings) -> CheckStep:
     name, mode = settings.publication, settings.publication_mode
     if catalog.rows("SELECT 1 FROM pg_publication WHERE pubname = %s", name):
-        return Step(PART, "publication", "ok", f"The publication {name} exists")
+        return CheckStep(PART, "publication", "ok", f"The publication {name} exists")
     if mode == "disabled":
         text = f"There is no publication {name}, and publication.autocreate.mode is disabled: create it"
-        return Step(PART, "publication", "failed", text)
+        return CheckStep(PART, "publication", "failed", text)
     (may,) = catalog.rows("SELECT has_database_privilege(current_database(), 'CREATE')")[0]
     if not may:
         text = f"There is no publication {name}, and the user lacks the right CREATE on the database to create it"
-        return Step(PART, "publication", "failed", text)
+        return CheckStep(PART, "publication", "failed", text)
     (super_user,) = catalog.rows("SELECT rolsuper FROM pg_roles WHERE rolname = current_user")[0]
     if mode == "all_tables" and not super_user:
         text = f"There is no publication {name}, and only a superuser can create one for all tables"
-        return Step(PART, "publication", "failed", text)
-    return Step(PART, "publication", "ok", f"There is no publication {name} yet; the task creates it")
+        return CheckStep(PART, "publication", "failed", text)
+    return CheckStep(PART, "publication", "ok", f"There is no publication {name} yet; the task creates it")
 
 
 def _listed(names: list[str]) -> str:

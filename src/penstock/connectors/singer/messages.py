@@ -24,7 +24,7 @@ _LONG_NUMBER = re.compile(rb"\d[\d.]{15}|[eE][+-]?\d{3}")
 """Part of each number that a 64-bit float or a 64-bit integer may not have; texts may have it too."""
 
 
-class Row(NamedTuple):
+class StreamRow(NamedTuple):
     stream: str
     key_schema: Schema | None
     key: dict[str, Any] | None
@@ -64,7 +64,7 @@ class Messages:
         self.state = state
         """The last one that was written."""
         self._stream_of, self._writer = stream_of, writer
-        self.rows: list[Row] = []
+        self.rows: list[StreamRow] = []
         self.states: list[Any] = []
         self._streams: dict[str, SingerStream] = {}
         self._unknown: set[str] = set()
@@ -103,7 +103,7 @@ class Messages:
                 f"The {self._writer} has written a message {kind} that can't be read: {problem}"
             ) from None
 
-    def take(self, most: int, *, all: bool) -> tuple[list[Row], list[Any]]:
+    def take(self, most: int, *, all: bool) -> tuple[list[StreamRow], list[Any]]:
         """The first rows with their states; the last row stays, unless ``all``, for a state that may come."""
         count = min(most, len(self.rows) if all else len(self.rows) - 1)
         taken = self.rows[:count], self.states[:count]
@@ -120,7 +120,7 @@ class Messages:
         except DataError as error:
             raise DataError(f"A record of stream {stream} does not fit its schema: {error}") from None
         key_schema = None if found.key is None else found.key.schema
-        self.rows.append(Row(stream, key_schema, key, found.value.schema, value))
+        self.rows.append(StreamRow(stream, key_schema, key, found.value.schema, value))
         self.states.append(self.state)
 
     def _other(self, kind: str) -> None:

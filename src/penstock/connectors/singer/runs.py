@@ -17,7 +17,7 @@ from penstock.api.errors import ConnectError, KafkaError
 from penstock.api.simple_connector import SimpleConnector
 from penstock.api.source import SourceTask
 from penstock.api.topic_names import TopicNames
-from penstock.connectors.singer.messages import Messages, Row
+from penstock.connectors.singer.messages import Messages, StreamRow
 from penstock.connectors.singer.settings import offset_of, state_of
 from penstock.connectors.singer.tap import Tap
 
@@ -39,7 +39,7 @@ class TapRuns:
         self._due = 0.0
         self._stopped = False
 
-    def poll(self) -> tuple[list[Row], list[Any]]:
+    def poll(self) -> tuple[list[StreamRow], list[Any]]:
         """The next rows, and the states behind them; none if there are none yet."""
         messages = self._messages
         if self._tap is None and not messages.rows:
@@ -93,7 +93,9 @@ class TapRuns:
                 tap.kill()
 
 
-def batch_of(rows: list[Row], states: list[Any], prefix: str, partition: dict[str, Any], names: TopicNames) -> Batch:
+def batch_of(
+    rows: list[StreamRow], states: list[Any], prefix: str, partition: dict[str, Any], names: TopicNames
+) -> Batch:
     """Raises ConnectError if two streams have one topic."""
     now = int(time.time() * 1000)
     topics = {stream: names.topic(prefix + stream) for stream in {row.stream for row in rows}}

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from penstock import __version__
 from penstock.api.batch import Batch
-from penstock.api.check import Step, TargetCheck, program
+from penstock.api.check import CheckStep, TargetCheck, program
 from penstock.api.connector import SinkConnector
 from penstock.api.errors import ConnectError, DataError, NotReadyError
 from penstock.api.simple_connector import SimpleConnector
@@ -37,7 +37,7 @@ class SingerSink(SimpleConnector, SinkConnector):
 
     def check_target(self, config: Mapping[str, str]) -> TargetCheck:
         yield program("target", SingerSinkSettings.of(config).singer_target)
-        yield Step("target", "login", "not checked", "A check runs no targets")
+        yield CheckStep("target", "login", "not checked", "A check runs no targets")
 
     def task_class(self) -> type[SingerSinkTask]:
         return SingerSinkTask

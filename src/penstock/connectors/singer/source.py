@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from penstock.api.check import Step, TargetCheck, program
+from penstock.api.check import CheckStep, TargetCheck, program
 from penstock.connectors.singer.messages import Messages, selected
 from penstock.connectors.singer.runs import TapSource, TapTask
 from penstock.connectors.singer.settings import (
@@ -32,7 +32,7 @@ class SingerSource(TapSource):
 
     def check_target(self, config: Mapping[str, str]) -> TargetCheck:
         yield program("tap", SingerSettings.of(config).singer_tap)
-        yield Step("tap", "login", "not checked", "A check runs no taps; `penstock preview --poll` does")
+        yield CheckStep("tap", "login", "not checked", "A check runs no taps; `penstock preview --poll` does")
 
     def task_class(self) -> type[SingerSourceTask]:
         return SingerSourceTask

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from penstock.api.check import KafkaTarget, Step, TargetCheck
+from penstock.api.check import KafkaTarget, CheckStep, TargetCheck
 from penstock.api.config import with_prefix
 from penstock.api.jdbc_targets import check_database
 from penstock.connectors.spark.sink_settings import OPTION, format_named
@@ -28,7 +28,7 @@ def check_format(config: Mapping[str, str], values: Mapping[str, Any], writes: b
         yield _folder(local, writes)
     else:
         what = f"path {path}" if path else f"format {name}"
-        yield Step(PART, "storage", "not checked", f"Only Spark reaches {what}")
+        yield CheckStep(PART, "storage", "not checked", f"Only Spark reaches {what}")
 
 
 def _local(path: str) -> str | None:
@@ -36,16 +36,18 @@ def _local(path: str) -> str | None:
     return os.path.abspath(path.removeprefix("file://").removeprefix("file:")) if path.startswith("file:") else None
 
 
-def _folder(path: str, writes: bool) -> Step:
+def _folder(path: str, writes: bool) -> CheckStep:
     if os.path.isdir(path):
         if os.access(path, os.R_OK | os.X_OK | (os.W_OK if writes else 0)):
-            return Step(PART, "folder", "ok", f"The folder {path} can be {'written' if writes else 'read'}")
-        return Step(PART, "folder", "failed", f"The user of the worker may not {'write' if writes else 'read'} {path}")
+            return CheckStep(PART, "folder", "ok", f"The folder {path} can be {'written' if writes else 'read'}")
+        return CheckStep(
+            PART, "folder", "failed", f"The user of the worker may not {'write' if writes else 'read'} {path}"
+        )
     if not writes:
-        return Step(PART, "folder", "failed", f"The folder {path} does not exist on this worker")
+        return CheckStep(PART, "folder", "failed", f"The folder {path} does not exist on this worker")
     above = path
     while not os.path.isdir(above):
         above = os.path.dirname(above)
     if os.access(above, os.W_OK | os.X_OK):
-        return Step(PART, "folder", "ok", f"The folder {path} does not exist yet and can be created")
-    return Step(PART, "folder", "failed", f"The user of the worker may create no folder in {above}")
+        return CheckStep(PART, "folder", "ok", f"The folder {path} does not exist yet and can be created")
+    return CheckStep(PART, "folder", "failed", f"The user of the worker may create no folder in {above}")

@@ -6,7 +6,7 @@ import shlex
 from collections import deque
 from dataclasses import dataclass, field
 
-from penstock.core.attention.rows import Row, Step
+from penstock.core.attention.rows import Row, NextStep
 
 WINDOW_MS = 15 * 60_000
 """Time over which a backlog is compared. Each third of it must have a higher minimum than the one before."""
@@ -61,7 +61,7 @@ class Backlog:
             f"{waiting:,} records wait, {more:,} more than {(now_ms - began) // 60_000} minutes ago: they "
             "arrive faster than the tasks take them"
         )
-        step = Step(
+        step = NextStep(
             "See which stage is the slowest; use more tasks, larger batches or a faster target",
             f"penstock status {shlex.quote(name)}",
             "overview",

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from penstock.core.attention.rows import Row, Step
+from penstock.core.attention.rows import Row, NextStep
 from penstock.core.attention.states import Watched, root_cause
 
 WINDOW_MS = 3_600_000
@@ -38,7 +38,7 @@ def flapping_rows(connectors: Iterable[Watched], ends: Ends) -> Iterator[Row]:
             yield Row(
                 "flapping",
                 why + root_cause(of_part[-1].trace),
-                Step("See in its history when and why it ended, and remove the cause", command, "history"),
+                NextStep("See in its history when and why it ended, and remove the cause", command, "history"),
                 watched.name,
                 () if part.task is None else (part.task,),
                 part.worker,

@@ -43,7 +43,7 @@ _SYMPTOMS = (*_STANDSTILLS, "silent", "behind")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class NextStep:
     """The next step: a sentence, a command of the command line, and the name of a button or view of the page."""
 
     text: str
@@ -55,7 +55,7 @@ class Step:
 class Row:
     kind: str
     why: str
-    step: Step
+    step: NextStep
     connector: str | None = None
     """None: the row is about the whole group."""
     tasks: tuple[int, ...] = ()
@@ -136,7 +136,7 @@ def _row(each: Any) -> Row | None:
                 since_ms = None if since is None else milliseconds(since)
             except ValueError:
                 return None
-            step = Step(text, command, action)
+            step = NextStep(text, command, action)
             known = kind if kind in KINDS else "unknown"
             return Row(known, why, step, connector, tuple(tasks), worker, since_ms)
     return None

@@ -6,7 +6,7 @@ import shlex
 from collections import deque
 from dataclasses import dataclass, field
 
-from penstock.core.attention.rows import Row, Step, instant
+from penstock.core.attention.rows import Row, NextStep, instant
 
 MIN_KNOWN_MS = 24 * 60 * 60_000
 MIN_PAUSES = 20
@@ -60,7 +60,7 @@ class Silence:
             f"It has polled no records since {instant(self._last_ms)}; its longest usual pause is "
             f"{_duration(usual)}. It is RUNNING and reports no error"
         )
-        step = Step(
+        step = NextStep(
             "See whether its origin has new data. If the pause is usual, set penstock.attention.muted=silent",
             f"penstock status {shlex.quote(name)}",
             "overview",

@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from penstock.core.attention.rows import Row, Step, instant
+from penstock.core.attention.rows import Row, NextStep, instant
 
 STALE_MS = 120_000
 """Age of the last look from which on what it has found counts as unknown."""
@@ -148,7 +148,7 @@ class SinkWatch:
 
     def _missing(self, look: SinkLook) -> Iterator[Row]:
         quoted = shlex.quote(self.name)
-        step = Step("Create the topics, or correct the setting", f"penstock get config {quoted}", "configuration")
+        step = NextStep("Create the topics, or correct the setting", f"penstock get config {quoted}", "configuration")
         if look.missing:
             since = min(self._missing_since[topic] for topic in look.missing)
             listed = _listed(look.missing)
@@ -177,8 +177,8 @@ class SinkWatch:
         step = self._logs("See in its log and its overview what its tasks wait for")
         yield Row(kind, why, step, self.name, since_ms=since)
 
-    def _logs(self, text: str) -> Step:
-        return Step(text, f"penstock logs {shlex.quote(self.name)}", "logs")
+    def _logs(self, text: str) -> NextStep:
+        return NextStep(text, f"penstock logs {shlex.quote(self.name)}", "logs")
 
 
 def _listed(names: list[str] | tuple[str, ...]) -> str:

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from penstock.core.attention.rows import Row, Step, instant, milliseconds
+from penstock.core.attention.rows import Row, NextStep, instant, milliseconds
 from penstock.core.model.state import PAUSED, STARTED, STOPPED
 from penstock.core.model.urgency import STATES
 from penstock.core.restart_policy import CAUSED_BY, permanent_error
@@ -103,21 +103,21 @@ def _failed(name: str, part: Part) -> Row:
     if part.next_restart_ms is not None:
         cause = f"{cause.rstrip('.')}{NEXT_RESTART}{instant(part.next_restart_ms)}"
     if permanent_error(part.trace) is not None:
-        step = Step(
+        step = NextStep(
             "Correct the configuration or the permissions; a restart alone does not help",
             f"penstock logs {shlex.quote(name)}",
             "configuration",
         )
     elif len(records := _named_records(part.trace or "")) == 1:
         topic, partition, offset = records.pop()
-        step = Step(
+        step = NextStep(
             "Correct what refuses the record, then restart what has failed; or skip the record",
             f"penstock skip {shlex.quote(name)} --topic={topic} --partition {partition} --offset {offset}",
             "overview",
         )
     else:
         quoted = shlex.quote(name)
-        step = Step(
+        step = NextStep(
             "Remove the cause, then restart what has failed",
             f"penstock restart {quoted} --include-tasks --only-failed",
             "restart-failed",
@@ -146,7 +146,7 @@ def _troubled(name: str, part: Part) -> Row:
     if part.task is None or _STALLED in first:
         quoted = shlex.quote(name)
         command = f"penstock restart {quoted}" + ("" if part.task is None else f" --task {part.task}")
-        step = Step("See where it blocks; restart it if what it waits for does not come", command, "overview")
+        step = NextStep("See where it blocks; restart it if what it waits for does not come", command, "overview")
         return _of(name, part, "stalled", first.strip(), step)
     return _of(name, part, "retrying", root_cause(trace), _logs(name))
 
@@ -156,17 +156,19 @@ def _left_behind(watched: Watched, part: Part) -> Row:
         f"Worker {part.worker} is not among the members of the group; the last state that it has written is "
         f"{part.state}. The group starts the work elsewhere after scheduled.rebalance.max.delay.ms"
     )
-    return _of(watched.name, part, "unreachable", why, Step("Start the worker again", "penstock workers", "workers"))
+    return _of(
+        watched.name, part, "unreachable", why, NextStep("Start the worker again", "penstock workers", "workers")
+    )
 
 
 def _whole(watched: Watched, parts: list[Part], now_ms: int) -> Iterator[Row]:
     name, own = watched.name, next((part for part in parts if part.task is None), None)
     if own is None:
         why = "No worker has reported a status of it. A new connector has none for a moment"
-        yield Row("unknown", why, Step("Look at the workers", "penstock workers", "workers"), name)
+        yield Row("unknown", why, NextStep("Look at the workers", "penstock workers", "workers"), name)
         return
     quoted = shlex.quote(name)
-    resume = Step("Resume it, unless it is meant to stay as it is", f"penstock resume {quoted}", "resume")
+    resume = NextStep("Resume it, unless it is meant to stay as it is", f"penstock resume {quoted}", "resume")
     if watched.target == PAUSED:
         yield Row("paused", "It was paused", resume, name, since_ms=watched.target_since_ms)
     elif watched.target == STOPPED:
@@ -185,14 +187,14 @@ def _is_settled(part: Part, now_ms: int) -> bool:
     return part.since_ms is None or now_ms - part.since_ms >= SETTLED_MS
 
 
-def _of(name: str, part: Part, kind: str, why: str, step: Step, since_ms: int | None = None) -> Row:
+def _of(name: str, part: Part, kind: str, why: str, step: NextStep, since_ms: int | None = None) -> Row:
     tasks = () if part.task is None else (part.task,)
     return Row(kind, why, step, name, tasks, part.worker or None, part.since_ms if since_ms is None else since_ms)
 
 
-def _logs(name: str) -> Step:
-    return Step("Read its log, and remove the cause", f"penstock logs {shlex.quote(name)}", "logs")
+def _logs(name: str) -> NextStep:
+    return NextStep("Read its log, and remove the cause", f"penstock logs {shlex.quote(name)}", "logs")
 
 
-def _look(name: str) -> Step:
-    return Step("Ask a worker of the newest version", f"penstock status {shlex.quote(name)}", "overview")
+def _look(name: str) -> NextStep:
+    return NextStep("Ask a worker of the newest version", f"penstock status {shlex.quote(name)}", "overview")

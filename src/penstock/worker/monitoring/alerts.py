@@ -21,7 +21,7 @@ import httpx
 from penstock import __version__
 from penstock.api.errors import ConfigError
 from penstock.core.attention.alerts import RECENT_MS, RESTLESS_MS, Alert, Alerts, Settling, StoredEntry, WorkerRows
-from penstock.core.attention.rows import Row, Step, rank
+from penstock.core.attention.rows import Row, NextStep, rank
 from penstock.core.herder import Herder
 from penstock.core.model.state import PAUSED
 from penstock.http.access.authentication.forwarded import id_of
@@ -323,7 +323,7 @@ def _mute(worker: str) -> Row:
         f"Worker {worker} has not stored its part of the attention list for alerts: it has just started, cannot write "
         f"the history topic, is of an earlier version, or has no `{URL}`"
     )
-    return Row("unknown", why, Step("Look at the worker and its log", "penstock workers", "workers"), worker=worker)
+    return Row("unknown", why, NextStep("Look at the worker and its log", "penstock workers", "workers"), worker=worker)
 
 
 def _within(rows: list[dict[str, Any]], max_bytes: int) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from penstock import __version__
 from penstock.core.attention.flapping import WINDOW_MS, Ends, flapping_rows
-from penstock.core.attention.rows import Row, Step, ordered, parse
+from penstock.core.attention.rows import Row, NextStep, ordered, parse
 from penstock.core.attention.states import Part, Watched, state_rows
 from penstock.core.config.attention import muted_in
 from penstock.core.herder import Herder
@@ -70,7 +70,7 @@ class Attention:
             except Exception as error:
                 log.exception("Some rows of the attention list could not be made")
                 why = f"Some problems that only worker {self._herder.settings.worker_id} knows could not be found: "
-                step = Step("Look at the worker and its log", "penstock workers", "workers")
+                step = NextStep("Look at the worker and its log", "penstock workers", "workers")
                 yield Row("unknown", f"{why}{headline(error)}", step, worker=self._herder.settings.worker_id)
 
     def rows(self, answers: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -153,7 +153,7 @@ def _silent(worker: str, since_ms: int) -> Row:
     return Row(
         "unreachable",
         why,
-        Step("Look at the worker and its log", "penstock workers", "workers"),
+        NextStep("Look at the worker and its log", "penstock workers", "workers"),
         None,
         (),
         worker,
@@ -165,5 +165,7 @@ def _versions(versions: Mapping[str, str]) -> Iterator[Row]:
     if len(set(versions.values())) > 1:
         listed = ", ".join(f"{worker} has {version}" for worker, version in sorted(versions.items()))
         yield Row(
-            "versions", f"The workers have different versions: {listed}", Step("Upgrade the others", None, "workers")
+            "versions",
+            f"The workers have different versions: {listed}",
+            NextStep("Upgrade the others", None, "workers"),
         )

@@ -14,7 +14,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 
 from penstock.api.errors import ConfigError
-from penstock.core.attention.rows import Row, Step, instant
+from penstock.core.attention.rows import Row, NextStep, instant
 from penstock.core.model.events import LoopEvent
 from penstock.core.model.tasks import TaskEnded, TaskId, TaskRunning
 from penstock.files import read_file
@@ -185,10 +185,10 @@ def _expiring(name: str | None, soon: list[Expiry], now_ms: int) -> Row:
     days = left // DAY_MS
     when = "expires within a day," if days < 1 else "expires in 1 day," if days == 1 else f"expires in {days} days,"
     what = f"The certificate of {_named([each.setting for each in soon])} {'expired' if left <= 0 else when}"
-    step = Step("Replace it, then restart the worker", None, "workers")
+    step = NextStep("Replace it, then restart the worker", None, "workers")
     if name is not None:
         command = f"penstock restart {shlex.quote(name)} --include-tasks"
-        step = Step("Replace it, then restart the connector with its tasks", command, "overview")
+        step = NextStep("Replace it, then restart the connector with its tasks", command, "overview")
     since = first.time_ms if left <= 0 else first.time_ms - SOON_MS
     return Row("expiring", f"{what} at {instant(first.time_ms)}", step, name, since_ms=since)
 
@@ -196,9 +196,9 @@ def _expiring(name: str | None, soon: list[Expiry], now_ms: int) -> Row:
 def _outdated(id: TaskId | None, settings: list[str], since_ms: int) -> Row:
     why = f"The files of {_named(settings)} have changed since they were read; the earlier content is in use"
     if id is None:
-        return Row("outdated", why, Step("Restart the worker", None, "workers"), since_ms=since_ms)
+        return Row("outdated", why, NextStep("Restart the worker", None, "workers"), since_ms=since_ms)
     command = f"penstock restart {shlex.quote(id.connector)} --include-tasks"
-    step = Step("Restart the connector with its tasks", command, "restart")
+    step = NextStep("Restart the connector with its tasks", command, "restart")
     return Row("outdated", why, step, id.connector, (id.task,), since_ms=since_ms)
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 
-from penstock.core.attention.rows import Row, Step
+from penstock.core.attention.rows import Row, NextStep
 from penstock.core.model.events import LoopEvent
 from penstock.core.model.tasks import SparkDied, SparkReady
 
-STEP = Step("Give all executors the same environment; until then tasks may fail there", None, "workers")
+STEP = NextStep("Give all executors the same environment; until then tasks may fail there", None, "workers")
 
 
 class Executors:

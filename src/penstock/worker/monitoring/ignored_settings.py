@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
-from penstock.core.attention.rows import Row, Step
+from penstock.core.attention.rows import Row, NextStep
 
 log = logging.getLogger(__name__)
 
@@ -85,5 +85,5 @@ def _row(name: str, found: _Found) -> Row:
     )
     unset = [f"--unset={shlex.quote(key)}" for key in named if len(key) <= MAX_LENGTH]
     command = " ".join(["penstock patch", shlex.quote(name), *unset]) if unset else None
-    step = Step("Correct the names, or remove the settings", command, "configuration")
+    step = NextStep("Correct the names, or remove the settings", command, "configuration")
     return Row("ignored", why, step, name, since_ms=found.since_ms)

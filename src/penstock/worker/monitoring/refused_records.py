@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from penstock.core.attention.rows import Row, Step
+from penstock.core.attention.rows import Row, NextStep
 from penstock.core.model.events import LoopEvent
 from penstock.core.model.tasks import TaskId, TaskMetrics
 
@@ -82,11 +82,11 @@ def _row(name: str, intervals: list[tuple[int, _Interval]]) -> Row:
     if letters:
         why = f"{_records(letters)} sent to the dead letter queue within the last hour, the last at {when}"
         command = f"penstock dlq list {quoted}"
-        step = Step("See why they were refused; send them again once the cause is removed", command, "dead-letters")
+        step = NextStep("See why they were refused; send them again once the cause is removed", command, "dead-letters")
     else:
         why = f"{_records(skipped)} left out within the last hour, the last at {when}; they are in no dead letter queue"
         text = "See why: errors.tolerance=all leaves out records that fail, and users discard some by skips"
-        step = Step(text, f"penstock logs {quoted}", "logs")
+        step = NextStep(text, f"penstock logs {quoted}", "logs")
     tasks = tuple(sorted({task for task, _ in intervals}))
     return Row("dead-letters", why, step, name, tasks, since_ms=int(min(each.began for _, each in intervals) * 1000))
 
