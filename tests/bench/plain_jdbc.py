@@ -8,6 +8,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from bench.plain_stream import stream
 from penstock.embedded import jars
 from penstock.spark.java import spark_java
 from penstock.spark.versions import release
@@ -54,14 +55,7 @@ def sink(
     spark: SparkSession, bootstrap: str, topic: str, url: str, table: str, columns: str, folder: str, most: str
 ) -> None:
     """Run the job. ``columns``: names and Spark types; ``at`` is in milliseconds, and ``day`` in days, since 1970."""
-    records = (
-        spark.readStream.format("kafka")
-        .option("kafka.bootstrap.servers", bootstrap)
-        .option("subscribe", topic)
-        .option("startingOffsets", "earliest")
-        .option("maxOffsetsPerTrigger", most)
-        .load()
-    )
+    records = stream(spark, bootstrap, topic, most)
     values = records.selectExpr(f"from_json(CAST(value AS STRING), '{columns}') AS row").select("row.*")
     rows = values.selectExpr("* EXCEPT (at, day)", "timestamp_millis(at) AS at", "date_from_unix_date(day) AS day")
 

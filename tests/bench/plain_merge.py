@@ -8,6 +8,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from bench.plain_stream import stream
 from penstock.embedded import jars
 from penstock.spark.java import spark_java
 from penstock.spark.versions import release
@@ -27,14 +28,7 @@ def main(bootstrap: str, topic: str, folder: str, columns: str, most: str) -> No
     builder = SparkSession.builder.master("local[2]").config(map=settings).config("spark.ui.enabled", "false")
     spark = builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
     spark.sql(f"CREATE TABLE delta.`{folder}` (id STRING, {columns}) USING delta")
-    records = (
-        spark.readStream.format("kafka")
-        .option("kafka.bootstrap.servers", bootstrap)
-        .option("subscribe", topic)
-        .option("startingOffsets", "earliest")
-        .option("maxOffsetsPerTrigger", most)
-        .load()
-    )
+    records = stream(spark, bootstrap, topic, most)
     rows = records.selectExpr(
         "CAST(key AS STRING) AS id", f"from_json(CAST(value AS STRING), '{columns}') AS row", "offset"
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import sys
 
+from bench.plain_stream import stream
 from penstock.embedded import jars
 from penstock.spark.java import spark_java
 from penstock.spark.versions import release
@@ -22,14 +23,7 @@ def main(bootstrap: str, topic: str, folder: str, most: str) -> None:
         .config("spark.ui.enabled", "false")
         .getOrCreate()
     )
-    records = (
-        spark.readStream.format("kafka")
-        .option("kafka.bootstrap.servers", bootstrap)
-        .option("subscribe", topic)
-        .option("startingOffsets", "earliest")
-        .option("maxOffsetsPerTrigger", most)
-        .load()
-    )
+    records = stream(spark, bootstrap, topic, most)
     values = records.selectExpr("CAST(value AS STRING) AS value")
     query = values.writeStream.format("parquet").option("path", folder).option("checkpointLocation", f"{folder}-state")
     query.start().awaitTermination()

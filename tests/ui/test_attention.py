@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from playwright.sync_api import Browser, expect
 
-from penstock.core.attention.rows import Row, NextStep
+from penstock.core.attention.rows import NextStep, Row
 from penstock.core.model import messages as m
 from penstock.core.model.tasks import TaskId
 from penstock.observe import LogLevels

@@ -8,7 +8,7 @@ nothing and creates nothing.
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -54,14 +54,18 @@ class KafkaTarget:
 
 TargetCheck = Generator[CheckStep | Address | KafkaTarget, bool, None]
 
+MAX_NAMED = 5
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return the first few names for the message of a step, and the number of the others."""
+    more = len(names) - MAX_NAMED
+    return ", ".join(names[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
+
 
 def readable_file(part: str, path: str, missing: Outcome = "failed") -> CheckStep:
     """Return whether a file can be read; ``missing``: the outcome for one that does not exist."""
-    try:
-        found = os.path.exists(path)
-    except ValueError as error:
-        raise ConnectError(f"{path!r} is no path: {error}") from error
-    if not found:
+    if not _exists(path):
         return CheckStep(part, "file", missing, f"{path} does not exist on this worker")
     if os.path.isdir(path):
         return CheckStep(part, "file", "failed", f"{path} is a folder")
@@ -72,11 +76,7 @@ def readable_file(part: str, path: str, missing: Outcome = "failed") -> CheckSte
 
 def writable_file(part: str, path: str) -> CheckStep:
     """Return whether a file can be appended to, or created in its folder."""
-    try:
-        found = os.path.exists(path)
-    except ValueError as error:
-        raise ConnectError(f"{path!r} is no path: {error}") from error
-    if found:
+    if _exists(path):
         if os.path.isdir(path):
             return CheckStep(part, "file", "failed", f"{path} is a folder")
         if not os.access(path, os.W_OK):
@@ -95,3 +95,10 @@ def program(part: str, path: str) -> CheckStep:
     if os.path.isfile(path) and os.access(path, os.X_OK):
         return CheckStep(part, "program", "ok", f"{path} can be run")
     return CheckStep(part, "program", "failed", f"{path} does not exist on this worker, or its user may not run it")
+
+
+def _exists(path: str) -> bool:
+    try:
+        return os.path.exists(path)
+    except ValueError as error:
+        raise ConnectError(f"{path!r} is no path: {error}") from error

@@ -16,7 +16,7 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AclOperation, AdminClient
 
-from penstock.api.check import Address, KafkaTarget, Outcome, CheckStep
+from penstock.api.check import Address, CheckStep, KafkaTarget, Outcome, listed
 from penstock.api.errors import ConnectError
 from penstock.core.config.internal_topics import InternalTopics
 from penstock.java.regex import compile_regex, full_match
@@ -28,7 +28,7 @@ from penstock.kafka.topic_guard import TopicGuard
 from penstock.pipeline.trace import headline
 
 CONNECT_S, REQUEST_S, AGAIN_S = 5.0, 10.0, 0.2
-MAX_ADDRESSES, NAMED = 20, 5
+MAX_ADDRESSES = 20
 _OF_TLS = (KafkaError._SSL,)
 _OF_LOGIN = (KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED)
 
@@ -55,9 +55,9 @@ class _Addresses:
             else:
                 known.append((host, port))
         if not known:
-            return [CheckStep(part, "dns", "failed", f"No address is known for {_listed(unknown)}")]
-        also = f"; none is known for {_listed(unknown)}" if unknown else ""
-        dns = CheckStep(part, "dns", "ok", f"{_listed([host for host, _ in known])} resolved{also}")
+            return [CheckStep(part, "dns", "failed", f"No address is known for {listed(unknown)}")]
+        also = f"; none is known for {listed(unknown)}" if unknown else ""
+        dns = CheckStep(part, "dns", "ok", f"{listed([host for host, _ in known])} resolved{also}")
         open_ones = []
         for host, port in known:
             try:
@@ -67,9 +67,9 @@ class _Addresses:
             else:
                 open_ones.append(f"{host}:{port}")
         if not open_ones:
-            return [dns, CheckStep(part, "tcp", "failed", f"No connection is accepted: {_listed(closed)}")]
-        also = f"; not so {_listed(closed)}" if closed else ""
-        return [dns, CheckStep(part, "tcp", "ok", f"{_listed(open_ones)} accept connections{also}")]
+            return [dns, CheckStep(part, "tcp", "failed", f"No connection is accepted: {listed(closed)}")]
+        also = f"; not so {listed(closed)}" if closed else ""
+        return [dns, CheckStep(part, "tcp", "ok", f"{listed(open_ones)} accept connections{also}")]
 
 
 def check_cluster(target: KafkaTarget, internal: InternalTopics) -> Iterator[CheckStep]:
@@ -142,21 +142,21 @@ def _not_met(part: str, errors: list[KafkaError], error: KafkaException) -> Chec
 def _topics(target: KafkaTarget, there: set[str], excluded: Iterable[str]) -> Iterator[CheckStep]:
     part = target.part
     if missing := sorted(set(target.reads) - there):
-        text = f"{_listed(missing)} do not exist, or may not be described with this login"
+        text = f"{listed(missing)} do not exist, or may not be described with this login"
         yield CheckStep(part, "topics", "failed", text)
     elif target.reads:
-        yield CheckStep(part, "topics", "ok", f"{_listed(sorted(target.reads))} exist")
+        yield CheckStep(part, "topics", "ok", f"{listed(sorted(target.reads))} exist")
     if target.pattern:
         pattern = compile_regex(target.pattern)
         matched = sorted(name for name in there.difference(excluded) if full_match(pattern, name))
-        text = f"{_listed(matched)} match {target.pattern}" if matched else f"No topic matches {target.pattern}"
+        text = f"{listed(matched)} match {target.pattern}" if matched else f"No topic matches {target.pattern}"
         yield CheckStep(part, "topics", "ok" if matched else "failed", text)
     if new := sorted(set(target.writes) - there):
         yield CheckStep(
-            part, "topics", "not checked", f"{_listed(new)} do not exist yet; whether they can be created is open"
+            part, "topics", "not checked", f"{listed(new)} do not exist yet; whether they can be created is open"
         )
     elif target.writes:
-        yield CheckStep(part, "topics", "ok", f"{_listed(sorted(target.writes))} exist")
+        yield CheckStep(part, "topics", "ok", f"{listed(sorted(target.writes))} exist")
 
 
 def _rights(admin: AdminClient, target: KafkaTarget, there: set[str]) -> Iterator[CheckStep]:
@@ -191,7 +191,7 @@ def _rights(admin: AdminClient, target: KafkaTarget, there: set[str]) -> Iterato
         return
     outcome: Outcome = "failed" if lacking else "not checked" if unknown else "ok"
     text = "The login may read and write what is needed"
-    text = f"The login may not {_listed(lacking)}" if lacking else _listed(unknown) if unknown else text
+    text = f"The login may not {listed(lacking)}" if lacking else listed(unknown) if unknown else text
     yield CheckStep(target.part, "privileges", outcome, text)
 
 
@@ -222,8 +222,3 @@ def _allowed(ask: Callable[[], Future[Any]]) -> Collection[AclOperation] | None:
 
 def _reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
-
-
-def _listed(names: list[str]) -> str:
-    more = len(names) - NAMED
-    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -6,12 +6,14 @@ The steps run on a thread, so that those that have ended are reported when the t
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
+from typing import Any
 
-from penstock.api.check import Address, KafkaTarget, CheckStep, TargetCheck
+from penstock.api.check import Address, CheckStep, KafkaTarget, TargetCheck
 from penstock.api.errors import ConfigError
 from penstock.api.paths import folders_of, limit_to_folders
+from penstock.core.config.internal_topics import InternalTopics
 from penstock.core.config.sink import topics_of
 from penstock.kafka.client_settings import connector_consumer, connector_producer
 from penstock.pipeline.conversion import Conversion
@@ -68,29 +70,29 @@ def _steps(request: CheckRequest) -> Iterator[CheckStep]:
 
 def _guarded(check: TargetCheck, request: CheckRequest) -> Iterator[CheckStep]:
     """Run a connector's check, and look at what it asks the runtime to look at."""
-    reached = True
-    first = True
+    reached: Any = None  # by which a generator is started
     while True:
         try:
-            asked = next(check) if first else check.send(reached)
+            asked = check.send(reached)
         except StopIteration:
             return
         except Exception as error:
             yield _raised("target", error)
             return
-        first, steps = False, []
-        match asked:
-            case CheckStep():
-                steps = [asked]
-            case Address():
-                steps = reach(asked)
-            case KafkaTarget():
-                for step in check_cluster(asked, request.internal_topics):
-                    steps.append(step)
-                    yield step
-        if not isinstance(asked, KafkaTarget):
-            yield from steps
-        reached = all(step.outcome != "failed" for step in steps)
+        reached = True
+        for step in _looked_at(asked, request.internal_topics):
+            reached = reached and step.outcome != "failed"
+            yield step
+
+
+def _looked_at(asked: CheckStep | Address | KafkaTarget, internal: InternalTopics) -> Iterable[CheckStep]:
+    match asked:
+        case CheckStep():
+            return [asked]
+        case Address():
+            return reach(asked)
+        case KafkaTarget():
+            return check_cluster(asked, internal)
 
 
 def _kafka(config: Mapping[str, str], worker: Mapping[str, str], kind: str) -> Iterator[KafkaTarget]:

@@ -1,4 +1,4 @@
-"""Settings of the webhook that is told what needs attention."""
+"""Settings of the webhook that gets messages about what needs attention."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from penstock.core.attention.alerts import (
     rows_of,
 )
 from penstock.core.attention.flapping import End
-from penstock.core.attention.rows import Row, NextStep
+from penstock.core.attention.rows import NextStep, Row
 
 SETTLE, TAKEOVER = 60_000, 300_000
 STEP = NextStep("Look", "penstock status orders", "overview")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.core.attention.rows import KINDS, Row, NextStep, ordered, parse
+from penstock.core.attention.rows import KINDS, NextStep, Row, ordered, parse
 from penstock.core.attention.states import Part, Watched, state_rows
 
 NOW = 1_700_000_000_000

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from penstock.core.attention.flapping import End
-from penstock.core.attention.rows import KINDS, Row, NextStep
+from penstock.core.attention.rows import KINDS, NextStep, Row
 from penstock.core.config.attention import MUTABLE
 from penstock.core.model import messages as m
 from penstock.core.model.tasks import TaskId

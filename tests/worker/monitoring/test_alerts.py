@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from penstock.api.errors import ConfigError
-from penstock.core.attention.rows import Row, NextStep
+from penstock.core.attention.rows import NextStep, Row
 from penstock.observe import LogLevels
 from penstock.settings import WorkerSettings
 from penstock.worker.monitoring import alerts
@@ -110,10 +110,13 @@ def test_a_receiver_that_drips_its_answer_stops_no_look_and_no_end(
     monkeypatch.setattr(alerts, "REQUEST_S", 0.5)
     worker.fails("a")
     over = threading.Event()
+    asked = 0
 
     def drip(server: socket.socket) -> None:
+        nonlocal asked
         while not over.is_set():
             connection, _ = server.accept()
+            asked += 1
             with connection:
                 try:
                     connection.sendall(b"HTTP/1.1 200 OK\r\nx: ")
@@ -127,7 +130,9 @@ def test_a_receiver_that_drips_its_answer_stops_no_look_and_no_end(
         with hook(f"http://127.0.0.1:{server.getsockname()[1]}"):
             before = worker.looks
             until(lambda: worker.looks > before + 5, "looks while the receiver drips")
+        until(lambda: "alerts" not in {each.name for each in threading.enumerate()}, "the end of the thread")
         over.set()
+    assert asked
 
 
 def test_looks_go_on_while_many_messages_are_sent_slowly(worker: Worker, hook: Any) -> None:
@@ -151,7 +156,8 @@ def test_a_proxy_that_cannot_be_used_does_not_end_the_thread(
     with Receiver() as receiver, hook(receiver.url):
         until(lambda: worker.looks > 3, "looks")
         monkeypatch.delenv("ALL_PROXY")
-        until(lambda: begun(receiver) == {"a"}, "the message, once there is no such proxy")
+        until(lambda: receiver.accepted, "the message, once there is no such proxy")
+        assert begun(receiver) == {"a"}
 
 
 @pytest.mark.parametrize("url", ["https://-é-.example/", "https://xn--/"])

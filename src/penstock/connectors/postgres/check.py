@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from penstock.api.check import Address, CheckStep, TargetCheck
+from penstock.api.check import Address, CheckStep, TargetCheck, listed
 from penstock.api.errors import ConnectError, RetriableError
 from penstock.connectors.postgres.catalog import PostgresCatalog
 from penstock.connectors.postgres.connection import connect
@@ -14,7 +14,6 @@ from penstock.connectors.postgres.settings import PostgresSettings
 
 PART = "database"
 _ME = "SELECT current_user::text, rolreplication OR rolsuper FROM pg_roles WHERE rolname = current_user"
-NAMED = 5
 
 
 def check_postgres(config: Mapping[str, str]) -> TargetCheck:
@@ -64,9 +63,9 @@ def _read(catalog: PostgresCatalog, settings: PostgresSettings) -> Iterator[Chec
     allowed = "SELECT has_schema_privilege(%s, 'USAGE') AND has_table_privilege(%s::oid, 'SELECT')"
     refused = [str(name) for name, oid, _ in tables if not catalog.rows(allowed, name.schema, oid)[0][0]]
     if refused:
-        yield CheckStep(PART, "tables", "failed", f"{user} may not SELECT from {_listed(refused)}")
+        yield CheckStep(PART, "tables", "failed", f"{user} may not SELECT from {listed(refused)}")
     else:
-        yield CheckStep(PART, "tables", "ok", f"{len(names)} tables can be read: {_listed(names)}")
+        yield CheckStep(PART, "tables", "ok", f"{len(names)} tables can be read: {listed(names)}")
 
 
 def _slot(catalog: PostgresCatalog, settings: PostgresSettings) -> CheckStep:
@@ -97,8 +96,3 @@ def _publication(catalog: PostgresCatalog, settings: PostgresSettings) -> CheckS
         text = f"There is no publication {name}, and only a superuser can create one for all tables"
         return CheckStep(PART, "publication", "failed", text)
     return CheckStep(PART, "publication", "ok", f"There is no publication {name} yet; the task creates it")
-
-
-def _listed(names: list[str]) -> str:
-    more = len(names) - NAMED
-    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")

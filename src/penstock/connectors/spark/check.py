@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from penstock.api.check import KafkaTarget, CheckStep, TargetCheck
+from penstock.api.check import CheckStep, KafkaTarget, TargetCheck
 from penstock.api.config import with_prefix
 from penstock.api.jdbc_targets import check_database
 from penstock.connectors.spark.sink_settings import OPTION, format_named

@@ -6,7 +6,7 @@ import shlex
 from collections import deque
 from dataclasses import dataclass, field
 
-from penstock.core.attention.rows import Row, NextStep
+from penstock.core.attention.rows import NextStep, Row
 
 WINDOW_MS = 15 * 60_000
 """Time over which a backlog is compared. Each third of it must have a higher minimum than the one before."""

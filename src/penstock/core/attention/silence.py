@@ -6,7 +6,7 @@ import shlex
 from collections import deque
 from dataclasses import dataclass, field
 
-from penstock.core.attention.rows import Row, NextStep, instant
+from penstock.core.attention.rows import NextStep, Row, instant
 
 MIN_KNOWN_MS = 24 * 60 * 60_000
 MIN_PAUSES = 20

@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from penstock.core.attention.rows import Row, NextStep, instant
+from penstock.core.attention.rows import NextStep, Row, instant
 
 STALE_MS = 120_000
 """Age of the last look from which on what it has found counts as unknown."""

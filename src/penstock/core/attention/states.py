@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from penstock.core.attention.rows import Row, NextStep, instant, milliseconds
+from penstock.core.attention.rows import NextStep, Row, instant, milliseconds
 from penstock.core.model.state import PAUSED, STARTED, STOPPED
 from penstock.core.model.urgency import STATES
 from penstock.core.restart_policy import CAUSED_BY, permanent_error

@@ -21,7 +21,7 @@ import httpx
 from penstock import __version__
 from penstock.api.errors import ConfigError
 from penstock.core.attention.alerts import RECENT_MS, RESTLESS_MS, Alert, Alerts, Settling, StoredEntry, WorkerRows
-from penstock.core.attention.rows import Row, NextStep, rank
+from penstock.core.attention.rows import NextStep, Row, rank
 from penstock.core.herder import Herder
 from penstock.core.model.state import PAUSED
 from penstock.http.access.authentication.forwarded import id_of

@@ -12,7 +12,7 @@ from typing import Any
 
 from penstock import __version__
 from penstock.core.attention.flapping import WINDOW_MS, Ends, flapping_rows
-from penstock.core.attention.rows import Row, NextStep, ordered, parse
+from penstock.core.attention.rows import NextStep, Row, ordered, parse
 from penstock.core.attention.states import Part, Watched, state_rows
 from penstock.core.config.attention import muted_in
 from penstock.core.herder import Herder

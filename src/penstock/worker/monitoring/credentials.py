@@ -14,7 +14,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 
 from penstock.api.errors import ConfigError
-from penstock.core.attention.rows import Row, NextStep, instant
+from penstock.core.attention.rows import NextStep, Row, instant
 from penstock.core.model.events import LoopEvent
 from penstock.core.model.tasks import TaskEnded, TaskId, TaskRunning
 from penstock.files import read_file

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 
-from penstock.core.attention.rows import Row, NextStep
+from penstock.core.attention.rows import NextStep, Row
 from penstock.core.model.events import LoopEvent
 from penstock.core.model.tasks import SparkDied, SparkReady
 

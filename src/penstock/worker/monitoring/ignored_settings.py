@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
-from penstock.core.attention.rows import Row, NextStep
+from penstock.core.attention.rows import NextStep, Row
 
 log = logging.getLogger(__name__)
 

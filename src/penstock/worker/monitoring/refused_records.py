@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from penstock.core.attention.rows import Row, NextStep
+from penstock.core.attention.rows import NextStep, Row
 from penstock.core.model.events import LoopEvent
 from penstock.core.model.tasks import TaskId, TaskMetrics
 

@@ -30,22 +30,29 @@ from penstock.spark.query.sink.tables.delta import quoted
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-_KINDS: dict[type[t.DataType], tuple[ColumnKind, str]] = {
-    t.ByteType: (ColumnKind.INT8, "{}"),
-    t.ShortType: (ColumnKind.INT16, "{}"),
-    t.IntegerType: (ColumnKind.INT32, "{}"),
-    t.LongType: (ColumnKind.INT64, "{}"),
-    t.FloatType: (ColumnKind.FLOAT32, "{}"),
-    t.DoubleType: (ColumnKind.FLOAT64, "{}"),
-    t.BooleanType: (ColumnKind.BOOLEAN, "{}"),
-    t.StringType: (ColumnKind.STRING, "{}"),
-    t.BinaryType: (ColumnKind.BYTES, "{}"),
-    t.DecimalType: (ColumnKind.DECIMAL, "CAST({} AS STRING)"),
-    t.DateType: (ColumnKind.DATE, "unix_date({})"),
-    t.TimestampType: (ColumnKind.MICROS, "CAST(unix_micros({}) AS STRING)"),
-    t.TimestampNTZType: (ColumnKind.MICROS, "CAST(unix_micros(CAST({} AS TIMESTAMP)) AS STRING)"),
+_KINDS: dict[type[t.DataType], ColumnKind] = {
+    t.ByteType: ColumnKind.INT8,
+    t.ShortType: ColumnKind.INT16,
+    t.IntegerType: ColumnKind.INT32,
+    t.LongType: ColumnKind.INT64,
+    t.FloatType: ColumnKind.FLOAT32,
+    t.DoubleType: ColumnKind.FLOAT64,
+    t.BooleanType: ColumnKind.BOOLEAN,
+    t.StringType: ColumnKind.STRING,
+    t.BinaryType: ColumnKind.BYTES,
+    t.DecimalType: ColumnKind.DECIMAL,
+    t.DateType: ColumnKind.DATE,
+    t.TimestampType: ColumnKind.MICROS,
+    t.TimestampNTZType: ColumnKind.MICROS,
 }
-"""The kind of Java's ``Shape`` for each type of Spark, and SQL of its values; a row with others can't be tried."""
+"""The kind of Java's ``Shape`` for each type of Spark; a row with others can't be tried."""
+_VALUES: dict[type[t.DataType], str] = {
+    t.DecimalType: "CAST({} AS STRING)",
+    t.DateType: "unix_date({})",
+    t.TimestampType: "CAST(unix_micros({}) AS STRING)",
+    t.TimestampNTZType: "CAST(unix_micros(CAST({} AS TIMESTAMP)) AS STRING)",
+}
+"""SQL of the values that ``Shape`` takes in another form than Spark's."""
 _BATCH_SIZE = 1_000
 
 log = logging.getLogger(__name__)
@@ -96,7 +103,7 @@ class JdbcTrial:
             database.close()
         names = [next((k for k in known if k.casefold() == c.name.casefold()), c.name) for c in columns]
         kinds = [
-            connection.dialect.binding(SinkColumn(c.name, _KINDS[type(c.dataType)][0], RecordPart.VALUE, c.name))
+            connection.dialect.binding(SinkColumn(c.name, _KINDS[type(c.dataType)], RecordPart.VALUE, c.name))
             for c in columns
         ]
         listed = ", ".join(map(connection.dialect.quoted, names))
@@ -155,4 +162,4 @@ def _head() -> list[Column]:
 
 
 def _value(column: t.StructField) -> Column:
-    return f.expr(_KINDS[type(column.dataType)][1].format(quoted(column.name))).alias(f"v_{column.name}")
+    return f.expr(_VALUES.get(type(column.dataType), "{}").format(quoted(column.name))).alias(f"v_{column.name}")

@@ -107,7 +107,10 @@ final class Room implements Serializable {
                         && at.getNanos() == 0;
                 if (!midnight) throw unfit(at.toInstant() + " has a time of day, and the column has days only");
             }
-            case MOMENT -> checkFraction(moment(value, its).getNanos(), moment(value, its).toInstant());
+            case MOMENT -> {
+                Timestamp at = moment(value, its);
+                checkFraction(at.getNanos(), at.toInstant());
+            }
             case TIME -> {
                 if (!its.equals("TIME"))
                     throw unfit(moment(value, its).toInstant() + " has a day, and the column has times of day only");
