@@ -19,6 +19,7 @@ from penstock.api.converter import Converter, HeaderConverter
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.api.override_policy import ClientOverridePolicy
 from penstock.api.provider import ConfigProvider
+from penstock.api.query import QuerySinkConnector
 from penstock.api.runtime_hooks import ShowsRuntimeSettings
 from penstock.api.transform import Predicate, Transformation
 from penstock.core.config.catalog import CONNECTORS, Catalog, Kind, PluginClass
@@ -152,6 +153,13 @@ class Plugins:
         """``source``, ``sink``, or ``unknown`` for a class that is not installed."""
         found = self._connector(config)
         return "unknown" if found is None else next(kind.value for kind in CONNECTORS if kind in found.kinds)
+
+    def is_query_sink(self, config: Mapping[str, str]) -> bool:
+        """Return whether the connector is a sink whose tasks are queries; False for a class that is not installed."""
+        try:
+            return issubclass(self.connector(config), QuerySinkConnector)
+        except Refused:
+            return False
 
     def version(self, config: Mapping[str, str | None] | None) -> str | None:
         """The version of the connector's class; None if it is not installed."""

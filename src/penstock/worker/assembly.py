@@ -16,11 +16,10 @@ from concurrent.futures import Future
 
 from penstock.api.errors import ConfigError
 from penstock.api.processes import ENVIRONMENT
-from penstock.api.query import QuerySinkConnector
 from penstock.core.config.overrides import PRODUCER
 from penstock.core.herder import Herder
 from penstock.core.model.events import LoopEvent
-from penstock.core.model.messages import Elsewhere, Refused, Reply, Request
+from penstock.core.model.messages import Elsewhere, Reply, Request
 from penstock.http.access.authentication.forwarded import KEY as FORWARDING_KEY
 from penstock.http.access.listeners import RestSettingError
 from penstock.http.access.tls import client_context
@@ -66,7 +65,6 @@ from penstock.worker.monitoring.alerts import AlertWebhook
 from penstock.worker.monitoring.candidates import Candidates
 from penstock.worker.monitoring.dead_letters import DeadLetters
 from penstock.worker.monitoring.history import History
-from penstock.worker.monitoring.lineage.runs import LineageConnector as Connected
 from penstock.worker.monitoring.log_lines import AuditTopic, LogLines, audit_refusals
 from penstock.worker.monitoring.metrics import WorkerMetrics
 from penstock.worker.monitoring.previews import WorkerPreviews
@@ -80,6 +78,7 @@ from penstock.worker.offsets import OffsetsAccess
 from penstock.worker.skips import SkipExamination
 from penstock.worker.specs import Specs, WorkerFacts
 from penstock.worker.standalone import MemoryFoundation
+from penstock.worker.stored_connectors import StoredConnectors
 from penstock.worker.target_checks import TargetChecks
 from penstock.worker.task_launcher import TaskLauncher
 
@@ -160,7 +159,8 @@ class Worker:
             settings, self._herder, lambda: self._problems.attention.here(), self._history, self._redaction.clean
         )
         self._prometheus = PrometheusText(self._metrics.values)
-        known = Known(self.id, self._prometheus.families, self._connector, self._configurations.resolve)
+        self._stored = StoredConnectors(self._herder, self._plugins, self._configurations)
+        known = Known(self.id, self._prometheus.families, self._stored.for_lineage, self._configurations.resolve)
         self._telemetry = Telemetry.of(settings, known)
         self._audit = AuditTopic(config, (settings.values["penstock.audit.topic"] or "").strip())
         self._loop = Loop(self._herder, self._fail)
@@ -290,7 +290,7 @@ class Worker:
         previews = WorkerPreviews(
             config=of_tasks,
             plugins=self._plugins,
-            known=lambda name: None if (of := self._herder.state.connectors.get(name)) is None else of.config,
+            known=self._stored.config,
             validate=configurations.validate,
             resolve=configurations.resolve,
             check=configurations.check,
@@ -312,15 +312,17 @@ class Worker:
             history=self._history,
             log_lines=self._log_lines,
             preview=previews.answer,
-            dead_letters=DeadLetters(config, self._config_of, kind_of, previews.decoded, overrides, internal).answer,
-            offset_plans=OffsetPlans(config, self._config_of, kind_of, overrides).answer,
+            dead_letters=DeadLetters(
+                config, self._stored.resolved, kind_of, previews.decoded, overrides, internal
+            ).answer,
+            offset_plans=OffsetPlans(config, self._stored.resolved, kind_of, overrides).answer,
             topic_records=TopicRecords(
-                *(of_tasks, settings.plugin_path, self._config_of, kind_of, self._herder.statuses.topics.of),
+                *(of_tasks, settings.plugin_path, self._stored.resolved, kind_of, self._herder.statuses.topics.of),
                 *(configurations.check, overrides, internal, previews.records),
             ).answer,
             check=TargetChecks(
                 config=of_tasks,
-                known=previews.known,
+                known=self._stored.config,
                 configurations=configurations,
                 internal_topics=internal,
                 run=previews.contact,
@@ -350,12 +352,6 @@ class Worker:
             return membership.known_workers
         return self._group_members.urls() or membership.known_workers
 
-    def _config_of(self, name: str) -> dict[str, str]:
-        known = self._herder.state.connectors.get(name)
-        if known is None:
-            raise Refused(404, f"Connector {name} not found")
-        return {**self._configurations.resolve(known.config), "name": name}
-
     def _known_connectors(self) -> KnownConnectors:
         """Return access to the herder's state, which is made later."""
         return KnownConnectors(
@@ -365,22 +361,10 @@ class Worker:
             ],
             active=lambda: self._herder.statuses.topics.pairs(),
             is_source=lambda config: self._plugins.kind(config) == "source",
-            is_query_sink=self._is_query_sink,
+            is_query_sink=lambda config: self._plugins.is_query_sink(config),
             resolve=lambda config: self._configurations.resolve(config),
             cluster_id=self._cluster_id,
         )
-
-    def _is_query_sink(self, config: Mapping[str, str]) -> bool:
-        try:
-            return issubclass(self._plugins.connector(config), QuerySinkConnector)
-        except Refused:
-            return False
-
-    def _connector(self, name: str) -> Connected | None:
-        known = self._herder.state.connectors.get(name)
-        if known is None:
-            return None
-        return Connected(self._plugins.kind(known.config), self._configurations.class_name(known.config), known.config)
 
     @functools.cache  # noqa: B019 - one worker a process
     def _cluster_id(self) -> str:
